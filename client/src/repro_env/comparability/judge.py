@@ -1,0 +1,153 @@
+"""Judge two sides: the three ends, the answer, and the reasons, root cause first."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Iterable
+
+from .headline import headline
+from .ignored import ignored_differences
+from .levels import Answer, Level, Question, Scope, SetBy
+from .policy import NO_POLICY, Levels, Policy
+from .reading import Facts
+from .remedy import what_would_raise
+from .rule import AnyRule, Condition, Distinction
+from .rules import RULESET
+from .vector import FAILS, FALLBACK, NOT_APPLIED, UNREAD, VALUE, Entry, Vector, project, rules_of
+from .verdict import Assumption, Reason, Verdict
+
+
+@dataclass(frozen=True)
+class Found:
+    """What one rule says of a pair."""
+
+    rule: AnyRule
+    levels: Levels
+    left: Entry
+    right: Entry
+
+    @property
+    def bites(self) -> bool:
+        """Whether read facts lower the ends."""
+        if isinstance(self.rule, Condition):
+            return FAILS in (self.left.state, self.right.state)
+        return _read(self.left) and _read(self.right) and not self.left.same(self.right)
+
+    @property
+    def undecided(self) -> bool:
+        """Whether an unread fact keeps this rule from being decided."""
+        if self.bites:
+            return False
+        if UNREAD in (self.left.state, self.right.state):
+            return True
+        return FALLBACK in (self.left.state, self.right.state) and not self.left.same(self.right)
+
+
+def _read(item: Entry) -> bool:
+    return item.state in (VALUE, NOT_APPLIED)
+
+
+def judge(expected: Facts, observed: Facts, *, question: Question = Question.COMPARE, level: Level | None = None,
+          policy: Policy = NO_POLICY) -> Verdict:
+    """Return the verdict on two sides. ``level`` is the level asked for; the question has a default."""
+    scope = Scope.PROCESS if expected.scope is observed.scope is Scope.PROCESS else Scope.STACK
+    verdict = judge_vectors(project(expected, question), project(observed, question), scope=scope,
+                            question=question, level=level, policy=policy)
+    return replace(verdict, ignored=ignored_differences(expected, observed))
+
+
+def judge_vectors(left: Vector, right: Vector, *, scope: Scope, question: Question = Question.COMPARE,
+                  level: Level | None = None, policy: Policy = NO_POLICY) -> Verdict:
+    """Return the verdict from two stored vectors of the same question and ruleset."""
+    asked = question.default_level if level is None else level
+    found = [Found(rule, policy.levels_of(rule), left[rule.id], right[rule.id]) for rule in rules_of(question)]
+    ends = three_ends(found, scope)
+    biting = [item for item in found if item.bites and item.rule.id not in policy.waive]
+    undecided = [item for item in found if item.undecided and item.rule.id not in policy.waive]
+    reasons = _reasons(biting)
+    assumes = _assumptions(undecided, scope)
+    read = min((item.levels.guaranteed for item in found if item.bites), default=Level.BITWISE)
+    answer = answer_for(ends, read, asked)
+    return Verdict(
+        question=question, scope=scope, level=asked, answer=answer, guaranteed=ends.guaranteed,
+        expected=ends.expected, possible=ends.possible,
+        headline=headline(question, scope, ends, reasons, assumes), reasons=reasons, assumes=assumes,
+        raises=what_would_raise(ends, reasons, assumes), ignored=(), waived=tuple(sorted(policy.waive.items())),
+        ruleset=RULESET, policy=policy.digest)
+
+
+def three_ends(found: Iterable[Found], scope: Scope) -> Levels:
+    """Fold what the rules say into guaranteed ≤ expected ≤ possible (design §4)."""
+    guaranteed = expected = possible = Level.BITWISE
+    for item in found:
+        if item.bites:
+            guaranteed = min(guaranteed, item.levels.guaranteed)
+            expected = min(expected, item.levels.expected)
+            possible = min(possible, item.levels.possible)
+        if counts_unread(item, scope):
+            guaranteed = min(guaranteed, item.levels.guaranteed)
+    return Levels(guaranteed, min(expected, possible), possible)
+
+
+def counts_unread(item: Found, scope: Scope) -> bool:
+    """Tell whether an unread side of this rule lowers ``guaranteed`` in ``scope``."""
+    if scope is Scope.STACK and item.rule.set_by is SetBy.PROGRAM:
+        return False
+    return item.undecided or (item.bites and UNREAD in (item.left.state, item.right.state))
+
+
+def answer_for(ends: Levels, read: Level, level: Level) -> Answer:
+    """Answer "comparable at ``level``?"; ``read`` is what ``guaranteed`` would be were every unread fact harmless."""
+    if ends.guaranteed >= level:
+        return Answer.YES
+    if ends.expected < level:
+        return Answer.NO
+    return Answer.LIKELY if read < level else Answer.UNKNOWN
+
+
+def _reasons(biting: list[Found]) -> tuple[Reason, ...]:
+    """Order reasons: the strongest first, then causal order; fold those another reason implies."""
+    order = sorted(enumerate(biting), key=lambda pair: (pair[1].levels.expected, pair[1].levels.guaranteed, pair[0]))
+    present = {item.rule.id for item in biting}
+    implied = {lesser: item.rule.id for item in biting for lesser in item.rule.subsumes if lesser in present}
+    return tuple(_reason(item, implied.get(item.rule.id)) for _, item in order)
+
+
+def _reason(item: Found, implied_by: str | None) -> Reason:
+    rule = item.rule
+    if isinstance(rule, Distinction):
+        shown = [_show(rule, side) for side in (item.left, item.right)]
+        why = rule.why.format(expected=shown[0], observed=shown[1])
+    else:
+        details = _failing(item)
+        shown = [details.get("expected", ""), details.get("observed", "")]
+        side = "both" if len(details) == 2 else next(iter(details))
+        detail = "; ".join(dict.fromkeys(details.values()))
+        why = rule.why.format(detail=detail, side=f"on {'both sides' if side == 'both' else 'the ' + side + ' side'}")
+    return Reason(rule=rule.id, layer=rule.layer, cause=rule.cause, why=why, expected=shown[0], observed=shown[1],
+                  guaranteed=item.levels.guaranteed, expected_level=item.levels.expected,
+                  possible=item.levels.possible, effect=rule.effect, remedy=rule.remedy, confidence=rule.confidence,
+                  source=rule.source, implied_by=implied_by)
+
+
+def _failing(item: Found) -> dict[str, str]:
+    return {name: str(side.value) for name, side in (("expected", item.left), ("observed", item.right))
+            if side.state == FAILS}
+
+
+def _show(rule: Distinction, item: Entry) -> str:
+    if item.state == NOT_APPLIED:
+        return "not applicable"
+    return rule.show(item.value)
+
+
+def _assumptions(undecided: list[Found], scope: Scope) -> tuple[Assumption, ...]:
+    """List the rules that unread facts leave open, those that lower ``guaranteed`` most first."""
+    rows = []
+    for item in undecided:
+        lacking = {"expected": dict(item.left.lacking), "observed": dict(item.right.lacking)}
+        rows.append(Assumption(
+            rule=item.rule.id, layer=item.rule.layer, cause=item.rule.cause, lowers=counts_unread(item, scope),
+            guaranteed=item.levels.guaranteed, lacking={side: facts for side, facts in lacking.items() if facts},
+            capture_how=item.rule.capture_how))
+    return tuple(sorted(rows, key=lambda row: (not row.lowers, row.guaranteed)))

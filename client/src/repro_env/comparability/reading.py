@@ -1,0 +1,91 @@
+"""A document as rules read it: values by dotted path, and a clear signal when a fact was not read."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..fingerprint.facts import is_unread
+from .levels import Scope
+
+#: vantages from which program-set facts can be seen.
+PROCESS_VANTAGES = frozenset({"process", "exit"})
+#: sections of the program part; every other first step of a path is a section of the stack.
+PROGRAM_SECTIONS = frozenset({"source", "random", "data", "layout", "model", "declared"})
+
+
+class Missing(Exception):
+    """A rule needs a fact that was not read; ``facts`` maps each such path to its unread code."""
+
+    def __init__(self, facts: dict[str, str]) -> None:
+        super().__init__(", ".join(facts))
+        self.facts = facts
+
+
+class Facts:
+    """One side of a verdict. Reading never changes it; a document without a key reads as ``not-recorded``."""
+
+    __slots__ = ("program", "stack", "vantage")
+
+    def __init__(self, stack: dict[str, Any], program: dict[str, Any], vantage: str) -> None:
+        self.stack = stack
+        self.program = program
+        self.vantage = vantage
+
+    @classmethod
+    def of(cls, document: dict[str, Any]) -> Facts:
+        """Return the view on a validated document, or on a sparse one: what it does not say is unread."""
+        capture = document.get("capture") or {}
+        return cls(document.get("stack") or {}, document.get("program") or {}, capture.get("vantage", "import"))
+
+    @property
+    def scope(self) -> Scope:
+        """The scope this side allows."""
+        return Scope.PROCESS if self.vantage in PROCESS_VANTAGES else Scope.STACK
+
+    def look(self, path: str) -> Any:
+        """Return the fact at ``path`` as it stands: a value, ``None``, or the unread object.
+
+        Below an absent or unread value everything is absent or unread in the same way.
+        """
+        section, *steps = path.split(".")
+        value: Any = (self.program if section in PROGRAM_SECTIONS else self.stack).get(section, _NOT_RECORDED)
+        for step in steps:
+            if value is None or is_unread(value):
+                return value
+            value = value.get(step, _NOT_RECORDED)
+        return value
+
+    def read(self, path: str) -> Any:
+        """Return the captured value at ``path`` or ``None`` for surely absent; raise ``Missing`` when unread."""
+        value = self.look(path)
+        if is_unread(value):
+            raise Missing({path: value["unread"]})
+        return value
+
+    def read_all(self, *paths: str) -> tuple[Any, ...]:
+        """Return several facts; raise one ``Missing`` naming all that are unread."""
+        values = [self.look(path) for path in paths]
+        lacking = {path: value["unread"] for path, value in zip(paths, values) if is_unread(value)}
+        if lacking:
+            raise Missing(lacking)
+        return tuple(values)
+
+    def known(self, path: str) -> bool:
+        """Tell whether the fact was read (absent counts as read)."""
+        return not is_unread(self.look(path))
+
+    def get(self, path: str, default: Any = None) -> Any:
+        """Return the fact, or ``default`` where it is unread. Only for choices that need no certainty."""
+        value = self.look(path)
+        return default if is_unread(value) else value
+
+    def variable(self, name: str) -> str | None:
+        """Return the environment variable ``name`` or ``None`` when surely unset; raise ``Missing`` when unread."""
+        values = self.read("variables.values")
+        value = _NOT_RECORDED if values is None else values.get(name, _NOT_RECORDED)
+        if is_unread(value):
+            raise Missing({f"variables.values.{name}": value["unread"]})
+        return value  # type: ignore[no-any-return]  # a JSON value checked by the schema
+
+
+_NOT_RECORDED = {"unread": "not-recorded"}

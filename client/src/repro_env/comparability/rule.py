@@ -1,0 +1,113 @@
+"""The two kinds of rules: a Distinction compares projections of two sides, a Condition looks at one side."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Callable, Optional, Union
+
+from .causes import CAUSES
+from .levels import Level, Question, SetBy
+from .reading import Facts
+
+ALL_QUESTIONS = (Question.COMPARE, Question.REPEAT, Question.RESUME)
+PROGRAM_QUESTIONS = (Question.REPEAT, Question.RESUME)
+CONFIDENCES = ("proven", "documented", "observed", "suspected")
+
+
+class NotApplicable:
+    """A value of its own: facts that were read prove that the rule's matter does not arise."""
+
+    def __repr__(self) -> str:
+        return "NOT_APPLICABLE"
+
+
+NOT_APPLICABLE = NotApplicable()
+
+
+@dataclass(frozen=True)
+class Fallback:
+    """Raw facts that determine an effective value which was not read.
+
+    Equal fallbacks are equal; a fallback against anything else counts as unread. ``lacking`` names the unread fact
+    that would replace it.
+    """
+
+    raw: Any
+    lacking: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Fails:
+    """A Condition does not hold; ``detail`` says in words what was found."""
+
+    detail: str
+
+
+#: JSON value (text, integer, boolean, list of such), NOT_APPLICABLE or Fallback; unread is raised as ``Missing``.
+Projection = Callable[[Facts], Any]
+Holds = Callable[[Facts], Optional[Fails]]
+
+
+@dataclass(frozen=True)
+class Rule:
+    """What both kinds carry.
+
+    ``why`` is a sentence with ``{expected}`` and ``{observed}`` (Distinction: both values as ``show`` prints them) or
+    ``{detail}`` and ``{side}`` (Condition). ``guaranteed`` ≤ ``expected`` ≤ ``possible`` are the levels that remain when the rule
+    bites. ``remedy`` is one thing the user can do; ``capture_how`` says how an unread fact gets read.
+    """
+
+    id: str
+    layer: str
+    cause: str
+    guaranteed: Level
+    expected: Level
+    possible: Level
+    why: str
+    effect: str
+    remedy: str
+    confidence: str
+    source: tuple[str, ...]
+    set_by: SetBy = SetBy.MACHINE
+    questions: tuple[Question, ...] = ALL_QUESTIONS
+    subsumes: tuple[str, ...] = ()
+    capture_how: str = "run the program under `repro-env run`"
+
+    def __post_init__(self) -> None:
+        if self.cause not in CAUSES:
+            raise ValueError(f"rule {self.id}: cause {self.cause!r} is not in the vocabulary")
+        if self.confidence not in CONFIDENCES:
+            raise ValueError(f"rule {self.id}: confidence {self.confidence!r} is none of {', '.join(CONFIDENCES)}")
+        if not self.guaranteed <= self.expected <= self.possible:
+            raise ValueError(f"rule {self.id}: expected guaranteed <= expected <= possible")
+        if self.confidence == "suspected" and self.guaranteed < Level.BITWISE:
+            raise ValueError(f"rule {self.id}: a suspected rule adds a note and lowers no end")
+
+
+def show_value(value: Any) -> str:
+    """Print a projection for people: lists joined, booleans as on and off, absent as none."""
+    if value is None:
+        return "none"
+    if isinstance(value, bool):
+        return "on" if value else "off"
+    if isinstance(value, (list, tuple)):
+        return ", ".join(show_value(item) for item in value) or "none"
+    return str(value)
+
+
+@dataclass(frozen=True)
+class Distinction(Rule):
+    """Bites when the projections of two sides differ."""
+
+    project: Projection = lambda facts: NOT_APPLICABLE
+    show: Callable[[Any], str] = show_value
+
+
+@dataclass(frozen=True)
+class Condition(Rule):
+    """Bites when it fails on a side: a property of one execution."""
+
+    holds: Holds = lambda facts: None
+
+
+AnyRule = Union[Distinction, Condition]

@@ -1,0 +1,141 @@
+"""The projection vector of one side: one entry a rule. Stored once a side, it is all that judging and keys need."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Any, Iterable
+
+from ..canonical import digest_bytes, encode
+from .levels import Level, Question, Scope, SetBy
+from .policy import NO_POLICY, Policy
+from .reading import Facts, Missing
+from .rule import NOT_APPLICABLE, AnyRule, Distinction, Fails, Fallback
+from .rules import RULES, RULES_BY_ID, RULESET
+
+VALUE, NOT_APPLIED, UNREAD, FALLBACK, OK, FAILS = "value", "na", "unread", "fallback", "ok", "fails"
+
+
+@dataclass(frozen=True)
+class Entry:
+    """State of one rule on one side. ``value`` is JSON; ``lacking`` maps unread facts to their codes."""
+
+    state: str
+    value: Any = None
+    lacking: tuple[tuple[str, str], ...] = ()
+
+    def same(self, other: Entry) -> bool:
+        """Tell whether two read entries are equal."""
+        return self.state == other.state and self.value == other.value
+
+
+#: rule id -> entry, for every rule of the question.
+Vector = dict[str, Entry]
+
+
+def rules_of(question: Question) -> tuple[AnyRule, ...]:
+    """Return the rules that belong to ``question``, in causal order."""
+    return _RULES_OF[question]
+
+
+_RULES_OF = {question: tuple(rule for rule in RULES if question in rule.questions) for question in Question}
+
+
+def project(facts: Facts, question: Question = Question.COMPARE) -> Vector:
+    """Return the vector of one side for ``question``."""
+    return {rule.id: entry(rule, facts) for rule in rules_of(question)}
+
+
+def entry(rule: AnyRule, facts: Facts) -> Entry:
+    """Return the state of ``rule`` on one side."""
+    try:
+        if isinstance(rule, Distinction):
+            return _distinction_entry(rule.project(facts))
+        outcome = rule.holds(facts)
+        return Entry(FAILS, outcome.detail) if isinstance(outcome, Fails) else Entry(OK)
+    except Missing as missing:
+        return Entry(UNREAD, None, tuple(sorted(missing.facts.items())))
+
+
+def _distinction_entry(value: Any) -> Entry:
+    if value is NOT_APPLICABLE:
+        return Entry(NOT_APPLIED)
+    if isinstance(value, Fallback):
+        return Entry(FALLBACK, _plain(value.raw), tuple((path, "not-recorded") for path in value.lacking))
+    return Entry(VALUE, _plain(value))
+
+
+def _plain(value: Any) -> Any:
+    """Return tuples as lists, so that a stored vector equals a fresh one."""
+    return [_plain(item) for item in value] if isinstance(value, (list, tuple)) else value
+
+
+def to_json(vector: Vector) -> str:
+    """Return the stored form of a vector: compact JSON, rules without content left out last."""
+    rows = {rule: [item.state, item.value, [list(pair) for pair in item.lacking]] for rule, item in vector.items()}
+    return encode(rows).decode("utf-8")
+
+
+def from_json(text: str) -> Vector:
+    """Read the stored form."""
+    return {rule: Entry(state, value, tuple((path, code) for path, code in lacking))
+            for rule, (state, value, lacking) in json.loads(text).items()}
+
+
+def class_key(vector: Vector, level: Level, scope: Scope, question: Question = Question.COMPARE,
+              policy: Policy = NO_POLICY) -> str | None:
+    """Return the key of the class this side belongs to at ``level``, or ``None`` where it belongs to none.
+
+    Two sides of one scope have ``guaranteed`` at least ``level`` exactly when both have this key and it is equal.
+    In scope ``stack`` keys cover the rules on machine-set facts only.
+    """
+    parts: list[Any] = []
+    for rule in keyed_rules(question, scope):
+        guaranteed = policy.levels_of(rule).guaranteed
+        if guaranteed >= level:
+            continue
+        item = vector[rule.id]
+        if item.state in (UNREAD, FAILS):
+            return None
+        if isinstance(rule, Distinction):
+            parts.append([rule.id, item.state, item.value])
+    head = [RULESET, policy.digest, question.value, scope.value, level.word]
+    return digest_bytes(encode([*head, sorted(parts, key=lambda part: part[0])]))
+
+
+def keyed_rules(question: Question, scope: Scope) -> Iterable[AnyRule]:
+    """Return the rules a class key covers in ``scope``."""
+    rules = rules_of(question)
+    return rules if scope is Scope.PROCESS else [rule for rule in rules if rule.set_by is SetBy.MACHINE]
+
+
+def merge(vectors: Iterable[Vector]) -> Vector:
+    """Return the vector of a run from those of its processes; order and repetition do not matter.
+
+    One distinct vector: that one. More: each rule holds the set of its values, a failure or an unread fact on any
+    rank stands for the run, and ``ranks-differ`` fails.
+    """
+    distinct = {to_json(vector): vector for vector in vectors}
+    ordered = [distinct[text] for text in sorted(distinct)]
+    if len(ordered) == 1:
+        return ordered[0]
+    merged = {rule: _merge_entries([vector[rule] for vector in ordered]) for rule in ordered[0]}
+    merged["ranks-differ"] = Entry(FAILS, f"{len(ordered)} different environments among its ranks")
+    return merged
+
+
+def _merge_entries(entries: list[Entry]) -> Entry:
+    if all(item == entries[0] for item in entries):
+        return entries[0]
+    for state in (FAILS, UNREAD):
+        found = [item for item in entries if item.state == state]
+        if found:
+            value = "; ".join(sorted({str(item.value) for item in found})) if state == FAILS else None
+            return Entry(state, value, tuple(sorted({pair for item in found for pair in item.lacking})))
+    values = sorted({encode([item.state, item.value]).decode("utf-8") for item in entries})
+    return Entry(VALUE, [json.loads(value) for value in values])
+
+
+def rule_of(rule_id: str) -> AnyRule:
+    """Return the rule named ``rule_id``; raise ``KeyError`` where this ruleset has none."""
+    return RULES_BY_ID[rule_id]

@@ -1,0 +1,102 @@
+"""The verdict as a value. Text, Markdown, JSON and HTML are made from it and from nothing else."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from .levels import Answer, Level, Question, Scope
+
+
+@dataclass(frozen=True)
+class Reason:
+    """One difference or failed condition that lowers an end. ``implied_by`` names the reason that it follows from."""
+
+    rule: str
+    layer: str
+    cause: str
+    why: str
+    expected: str
+    observed: str
+    guaranteed: Level
+    expected_level: Level
+    possible: Level
+    effect: str
+    remedy: str
+    confidence: str
+    source: tuple[str, ...]
+    implied_by: str | None = None
+
+
+@dataclass(frozen=True)
+class Assumption:
+    """A rule left open by unread facts; ``lowers`` tells whether that lowers ``guaranteed`` in this scope."""
+
+    rule: str
+    layer: str
+    cause: str
+    lowers: bool
+    guaranteed: Level
+    lacking: dict[str, dict[str, str]]
+    capture_how: str
+
+
+@dataclass(frozen=True)
+class Step:
+    """One thing to change or capture, and the end it lifts to which level."""
+
+    do: str
+    lifts: str
+    to: Level
+    rules: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Ignored:
+    """A difference that does not act, with why."""
+
+    path: str
+    expected: str
+    observed: str
+    why: str
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """The answer with everything that explains it."""
+
+    question: Question
+    scope: Scope
+    level: Level
+    answer: Answer
+    guaranteed: Level
+    expected: Level
+    possible: Level
+    headline: str
+    reasons: tuple[Reason, ...]
+    assumes: tuple[Assumption, ...]
+    raises: tuple[Step, ...]
+    ignored: tuple[Ignored, ...]
+    waived: tuple[tuple[str, str], ...]
+    ruleset: str
+    policy: str
+    observed: tuple[str, ...] = ()
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the JSON form; field names are the contract of ``GET /v1/comparisons``."""
+        value: dict[str, Any] = _plain(self)
+        return value
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Level):
+        return value.word
+    if isinstance(value, (Answer, Question, Scope)):
+        return value.value
+    if isinstance(value, (list, tuple)):
+        return [_plain(item) for item in value]
+    if isinstance(value, dict):
+        return {key: _plain(item) for key, item in value.items()}
+    if hasattr(value, "__dataclass_fields__"):
+        return {name: _plain(getattr(value, name)) for name in value.__dataclass_fields__}
+    return value

@@ -1,0 +1,45 @@
+"""Errors of the client.
+
+ReproEnvError
+├── InvalidDocument      a document is not what the schema says; names the field
+│   └── UnknownSchema    its major version is not known to this client
+├── UsageError           a setting or argument is wrong; says what was expected
+├── UnknownFormat        an imported text is of no known format
+└── TransportError       the service could not be reached or did not take the document
+"""
+
+from __future__ import annotations
+
+
+class ReproEnvError(Exception):
+    """Base of every error this client raises on purpose."""
+
+
+class InvalidDocument(ReproEnvError):
+    """A document breaks a rule at ``field`` (dotted path, ``$`` for the whole)."""
+
+    def __init__(self, field: str, problem: str) -> None:
+        super().__init__(f"{field}: {problem}")
+        self.field = field
+        self.problem = problem
+
+
+class UnknownSchema(InvalidDocument):
+    """The document's major schema version is not known here."""
+
+
+class UsageError(ReproEnvError):
+    """A setting or an argument is wrong."""
+
+
+class UnknownFormat(ReproEnvError):
+    """A text that should be imported is of no known format."""
+
+
+class TransportError(ReproEnvError):
+    """The service could not be reached or refused the document; ``retry`` says whether later may help."""
+
+    def __init__(self, problem: str, *, retry: bool, status: int | None = None) -> None:
+        super().__init__(problem)
+        self.retry = retry
+        self.status = status
