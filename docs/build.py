@@ -1,0 +1,176 @@
+"""Make the reference pages from the code: fields, rules, command line, REST.
+
+    python docs/build.py           write the pages
+    python docs/build.py --check   exit 1 and name the pages that are not up to date
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import typing
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from repro_env.comparability.causes import CAUSES
+from repro_env.comparability.rule import AnyRule, Distinction
+from repro_env.comparability.rules import RULES, RULESET
+from repro_env.fingerprint.document import Fingerprint
+from repro_env.fingerprint.facts import SCHEMA_VERSION, UNREAD_CODES
+from repro_env.fingerprint.field import Unread
+from repro_env_service.app import create_app
+from repro_env_service.settings import Settings
+
+HERE = Path(__file__).parent
+GENERATED = "<!-- Made by `make docs` from the code; change the code, not this page. -->\n\n"
+
+
+def fields_page() -> str:
+    """Every field of the document, a table a section."""
+    lines = ["# Fields of the document\n", f"Schema {SCHEMA_VERSION}. A fact is a value of the type shown, `null` for "
+             "surely absent, or `{\"unread\": code}`:\n", "| code | meaning |", "|---|---|"]
+    lines += [f"| `{code}` | {meaning} |" for code, meaning in UNREAD_CODES.items()]
+    for path, kind in _sections(Fingerprint, ""):
+        lines += ["", f"## {path or 'document'}\n", (kind.__doc__ or "").strip(), "",
+                  "| field | type | meaning | source | example |", "|---|---|---|---|---|"]
+        hints = typing.get_type_hints(kind)
+        for item in dataclasses.fields(kind):
+            data = item.metadata
+            example = json.dumps(data["example"]).replace("|", "\\|")
+            example = example if len(example) <= 60 else example[:57] + "…"
+            lines.append(f"| `{item.name}` | {_type(hints[item.name])} | {data['meaning']} | {data['source']} | "
+                         f"`{example}` |")
+    return "\n".join(lines) + "\n"
+
+
+def _sections(kind: type, path: str) -> Iterator[tuple[str, type]]:
+    yield path, kind
+    hints = typing.get_type_hints(kind)
+    seen: set[type] = set()
+    for item in dataclasses.fields(kind):
+        for inner in _dataclasses_in(hints[item.name]):
+            if inner not in seen:
+                seen.add(inner)
+                step = f"{path}.{item.name}" if path else item.name
+                yield from _sections(inner, "libraries.*" if inner.__name__ == "Library" else
+                                     "frameworks.*" if inner.__name__ == "Framework" else step)
+
+
+def _dataclasses_in(hint: Any) -> Iterator[type]:
+    if dataclasses.is_dataclass(hint) and isinstance(hint, type):
+        if hint is not Unread:
+            yield hint
+        return
+    for argument in typing.get_args(hint):
+        yield from _dataclasses_in(argument)
+
+
+def _type(hint: Any) -> str:
+    arguments = [item for item in typing.get_args(hint) if item not in (type(None), Unread, Ellipsis)]
+    origin = typing.get_origin(hint)
+    if origin is typing.Union:
+        return f"fact of {_type(arguments[0])}"
+    if origin is tuple:
+        return f"list of {_type(arguments[0])}"
+    if origin is dict:
+        return f"object of {_type(arguments[1])}"
+    return {str: "text", int: "integer", bool: "boolean"}.get(hint, "object")
+
+
+def rules_page() -> str:
+    """Every rule, a section a layer."""
+    lines = ["# Rules\n", f"Rule set {RULESET}, {len(RULES)} rules, root causes first within a layer. Levels are what "
+             "remains when the rule bites: guaranteed / expected / possible. See [levels.md](levels.md).\n"]
+    for layer in dict.fromkeys(rule.layer for rule in RULES):
+        lines.append(f"\n## {layer}\n")
+        for rule in RULES:
+            if rule.layer == layer:
+                lines += _rule(rule)
+    lines += ["\n## Causes\n", "| cause | in words |", "|---|---|"]
+    lines += [f"| `{cause}` | {words} |" for cause, words in CAUSES.items()]
+    return "\n".join(lines) + "\n"
+
+
+def _rule(rule: AnyRule) -> list[str]:
+    kind = "Distinction" if isinstance(rule, Distinction) else "Condition"
+    levels = " / ".join(level.word for level in (rule.guaranteed, rule.expected, rule.possible))
+    rows = [f"### {rule.id}\n", f"*{kind}*, set by the {rule.set_by.value}; cause `{rule.cause}`; {levels}; "
+            f"asked by {', '.join(question.value for question in rule.questions)}; {rule.confidence}.\n",
+            f"- why: {rule.why}", f"- effect: {rule.effect}", f"- remedy: {rule.remedy}",
+            f"- if unread: {rule.capture_how}", f"- source: {'; '.join(rule.source)}"]
+    if rule.subsumes:
+        rows.append(f"- explains also: {', '.join(f'`{item}`' for item in rule.subsumes)}")
+    return [*rows, ""]
+
+
+def cli_page() -> str:
+    """The help of every command, as a terminal shows it."""
+    lines = ["# Command line\n"]
+    for program, commands in (("repro_env", _commands("repro_env")), ("repro_env_service",
+                                                                    _commands("repro_env_service"))):
+        name = program.replace("_", "-")
+        for command in ["", *commands]:
+            lines += [f"## {name} {command}".rstrip() + "\n", "```text", _help(program, command).rstrip(), "```\n"]
+    return "\n".join(lines)
+
+
+def _commands(program: str) -> list[str]:
+    if program == "repro_env":
+        from repro_env.cli.main import COMMANDS
+        return list(COMMANDS)
+    from repro_env_service.cli import COMMANDS as SERVICE_COMMANDS
+    return list(SERVICE_COMMANDS)
+
+
+def _help(program: str, command: str) -> str:
+    environment = {**os.environ, "COLUMNS": "100", "NO_COLOR": "1"}
+    argv = [sys.executable, "-m", program, *([command] if command else []), "--help"]
+    return subprocess.run(argv, env=environment, check=True, capture_output=True, text=True, timeout=60).stdout
+
+
+def rest_page() -> str:
+    """Every route, from the OpenAPI description of the running code."""
+    with tempfile.TemporaryDirectory() as folder:
+        description = create_app(Settings(data=Path(folder))).openapi()
+    lines = ["# REST\n", f"{description['info']['title']} {description['info']['version']}. The full description is at "
+             "`/openapi.json`; every error is `application/problem+json` (RFC 9457).\n"]
+    for path, methods in sorted(description["paths"].items()):
+        for method, route in methods.items():
+            lines += [f"## {method.upper()} {path}\n", route.get("summary", ""), "", route.get("description", ""), ""]
+            if route.get("parameters"):
+                lines += ["| parameter | in | required | meaning |", "|---|---|---|---|"]
+                lines += [f"| `{item['name']}` | {item['in']} | {'yes' if item.get('required') else 'no'} | "
+                          f"{item.get('description', '')} |" for item in route["parameters"]]
+                lines.append("")
+            lines += ["| status | meaning |", "|---|---|"]
+            lines += [f"| {status} | {answer['description']} |" for status, answer in route["responses"].items()]
+            lines.append("")
+    return "\n".join(lines)
+
+
+PAGES = {"fields.md": fields_page, "rules.md": rules_page, "cli.md": cli_page, "rest.md": rest_page}
+
+
+def main(arguments: list[str]) -> int:
+    """Write the pages, or with ``--check`` name those that differ."""
+    stale = []
+    for name, make in PAGES.items():
+        text = GENERATED + make()
+        target = HERE / name
+        if "--check" in arguments:
+            if not target.exists() or target.read_text(encoding="utf-8") != text:
+                stale.append(name)
+        else:
+            target.write_text(text, encoding="utf-8")
+    if stale:
+        print(f"not up to date: {', '.join(stale)}; run `make docs` and commit the result", file=sys.stderr)
+    return 1 if stale else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
