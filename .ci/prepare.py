@@ -1,0 +1,197 @@
+"""Brings a virtual environment up to date: ``.venv`` (run time), ``.venv-test`` (tests) or ``.venv-lock`` (pinning).
+
+Everything comes from hash-pinned requirements, in the steps listed in ``steps``. Each finished step leaves the digest
+of what it was made from in the environment, so a second call, or one after a change elsewhere, installs nothing.
+Standard library only: it runs before anything is installed.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import json
+import os
+import re
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+#: settings of the caller that would send what is installed elsewhere than into the environment.
+MISLEADING = ("PIP_USER", "PIP_TARGET", "PIP_PREFIX", "PIP_ROOT", "PIP_REQUIRE_VIRTUALENV", "PIP_NO_BUILD_ISOLATION",
+              "PYTHONPATH", "PYTHONHOME")
+#: what pip writes when the index does not answer, in its own and in its libraries' words.
+UNREACHABLE = re.compile(r"Failed to establish|name resolution|Name or service not known|Network is unreachable"
+                         r"|Connection refused|ConnectTimeout|ReadTimeout|ProxyError|Max retries exceeded", re.I)
+LOG_LINES_SHOWN = 12
+
+
+class SetupFailed(Exception):
+    """A step ended with an error; the message says which, why, and what to do."""
+
+
+@dataclass(frozen=True)
+class Step:
+    """One call of pip: what it installs, and the files whose bytes decide whether it has to run again."""
+
+    title: str
+    arguments: tuple[str, ...]
+    sources: tuple[Path, ...]
+
+
+def steps(folder: str) -> tuple[Step, ...]:
+    """Return what makes up an environment, in order."""
+    if folder == ".venv-lock":
+        return (pinned("lock"),)
+    packages = ("./client", "./service")
+    local = ("--no-index", "--no-deps", "--no-build-isolation")
+    if folder == ".venv":
+        built = tuple(path for package in packages for path in sorted(Path(package).rglob("*")) if is_source(path))
+        return (pinned("build"), pinned("service"),
+                Step("repro-env and its service", (*local, "--force-reinstall", *packages), built))
+    editable = tuple(part for package in packages for part in ("-e", package))
+    projects = tuple(Path(package, "pyproject.toml") for package in packages)
+    return (pinned("build"), pinned("service"), pinned("test"),
+            Step("torch (about 200 MB for the CPU)", ("-r", "requirements/torch.txt"), (Path("requirements/torch.txt"),)),
+            Step("repro-env and its service, editable", (*local, "--force-reinstall", *editable), projects))
+
+
+def pinned(name: str) -> Step:
+    """Return the step that installs one file of pinned requirements, every artefact checked by its hash."""
+    path = Path("requirements", f"{name}.txt")
+    return Step(f"{path}", ("--require-hashes", "-r", str(path)), (path,))
+
+
+def is_source(path: Path) -> bool:
+    """Tell whether a file goes into a wheel."""
+    return path.is_file() and "__pycache__" not in path.parts
+
+
+def fingerprint(step: Step, interpreter: str) -> str:
+    """Return the digest of everything a step depends on, the place of the environment included."""
+    digest = hashlib.sha256(json.dumps([interpreter, os.getcwd(), step.title, step.arguments]).encode())
+    for path in step.sources:
+        content = path.read_bytes()
+        digest.update(f"\n{path} {len(content)}\n".encode() + content)
+    return digest.hexdigest()
+
+
+def main(folder: str) -> None:
+    """Bring ``folder`` up to date, or raise ``SetupFailed``."""
+    interpreter = f"{os.path.realpath(sys.executable)} {sys.version}"
+    planned = [(step, fingerprint(step, interpreter)) for step in steps(folder)]
+    stamp = Path(folder, "installed.json")
+    if done(stamp) == [digest for _, digest in planned]:
+        return
+    os.makedirs(folder, exist_ok=True)
+    with open(Path(folder, "lock"), "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # two calls at once: the second finds everything done
+        make_environment(folder)
+        finished = done(stamp)
+        for index, (step, digest) in enumerate(planned):
+            if finished[index:index + 1] == [digest]:
+                continue
+            finished = finished[:index]
+            stamp.write_text(json.dumps(finished))
+            install(folder, step)
+            finished.append(digest)
+            stamp.write_text(json.dumps(finished))
+
+
+def done(stamp: Path) -> list[str]:
+    """Return the digests of the finished steps; none where the environment does not start."""
+    try:
+        found = json.loads(stamp.read_text())
+        subprocess.run([stamp.parent / "bin" / "python", "-I", "-S", "-c", ""], check=True, capture_output=True)
+    except (OSError, ValueError, subprocess.CalledProcessError):
+        return []
+    return found if isinstance(found, list) else []
+
+
+def make_environment(folder: str) -> None:
+    """Create the environment, unless it is there, starts and has pip."""
+    python = Path(folder, "bin", "python")
+    try:
+        subprocess.run([python, "-c", "import pip"], check=True, capture_output=True)
+        return
+    except (OSError, subprocess.CalledProcessError):
+        print(f"{folder}: new, with Python {sys.version.split()[0]}", flush=True)
+    # Not --clear, which would take the lock's file away: remains of an interrupted call are overwritten.
+    made = subprocess.run([sys.executable, "-m", "venv", folder], capture_output=True, text=True)
+    if made.returncode == 0:
+        return
+    # Debian keeps ensurepip in a package of its own; a pip beside the interpreter serves as well.
+    bare = subprocess.run([sys.executable, "-m", "venv", "--without-pip", folder], capture_output=True, text=True)
+    filled = bare.returncode == 0 and subprocess.run(
+        [sys.executable, "-m", "pip", "--python", str(python), "install", "pip"], capture_output=True,
+        env=environment()).returncode == 0
+    if not filled:
+        raise SetupFailed(f"cannot make {folder}:\n{(made.stderr or made.stdout).strip()}\n"
+                          "On Debian and Ubuntu: apt-get install python3-venv")
+
+
+def environment() -> dict[str, str]:
+    """Return the caller's variables without those that mislead pip; its index, proxy and cache settings stay."""
+    kept = {name: value for name, value in os.environ.items() if name not in MISLEADING}
+    return {**kept, "PIP_ROOT_USER_ACTION": "ignore", "PIP_DISABLE_PIP_VERSION_CHECK": "1", "PIP_NO_INPUT": "1",
+            "PYTHONUNBUFFERED": "1"}
+
+
+def install(folder: str, step: Step) -> None:
+    """Run one step, one line for every distribution as it comes; raise ``SetupFailed`` with the end of pip's log."""
+    print(f"{folder}: {step.title}", flush=True)
+    started = time.monotonic()
+    argv = [str(Path(folder, "bin", "python")), "-m", "pip", "install", "--progress-bar", "off", *step.arguments]
+    log: list[str] = []
+    with subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace",
+                          env=environment()) as process:
+        assert process.stdout is not None
+        for line in process.stdout:
+            log.append(line.rstrip())
+            if short := shortened(log[-1]):
+                print(f"  {short}", flush=True)
+    if process.returncode:
+        tail = "\n".join(f"  | {line}" for line in log[-LOG_LINES_SHOWN:])
+        raise SetupFailed(f"pip ended with status {process.returncode} at {step.title}\n{tail}\n{remedy(log)}")
+    print(f"  done in {time.monotonic() - started:.0f} s", flush=True)
+
+
+def shortened(line: str) -> str | None:
+    """Return what a line of pip's output tells a person who waits, if anything."""
+    collecting = re.match(r"Collecting (\S+?)(?:==(\S+))?(?: |$)", line)
+    if collecting:
+        return " ".join(filter(None, collecting.groups()))
+    downloading = re.match(r"\s*Downloading \S*?([^/\s]+) \(([\d.]+ [MG]B)\)", line)
+    if downloading:
+        return f"  downloading {downloading[1]}, {downloading[2]}"
+    processing = re.match(r"(?:Processing|Obtaining) (.+?)(?: \(from .*)?$", line)
+    if processing:
+        path = Path(processing[1].removeprefix("file://"))
+        return " ".join(path.name.split("-")[:2]) if path.suffix == ".whl" else f"building {path.name}"
+    if line.startswith("Installing collected packages: "):
+        return f"unpacking {line.count(',') + 1} distributions"
+    return None
+
+
+def remedy(log: list[str]) -> str:
+    """Return the likeliest way out."""
+    text = "\n".join(log)
+    if UNREACHABLE.search(text):
+        return ("The package index could not be reached. The first set-up needs the network: check the connection, the "
+                "proxy variables,\nand pip's settings (python3 -m pip config list). What is done is kept; run the same "
+                "command again.")
+    if "THESE PACKAGES DO NOT MATCH THE HASHES" in text:
+        return "A download is not the file that was pinned: an altered mirror, or a broken transfer. Nothing was installed."
+    if "No space left" in text:
+        return "The disk is full."
+    return "What is done is kept; run the same command again, or remove the folder to start anew."
+
+
+if __name__ == "__main__":
+    try:
+        main(sys.argv[1])
+    except SetupFailed as error:
+        sys.exit(f"error: {error}")
+    except KeyboardInterrupt:
+        sys.exit("interrupted; run the same command again to go on")
