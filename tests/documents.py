@@ -73,21 +73,18 @@ def change(document: Document, **overrides: Any) -> Document:
     for path, value in overrides.items():
         section, *steps = path.split(".")
         part = section if section == "capture" else "program" if section in PROGRAM_SECTIONS else "stack"
-        holder: Any = changed[part]
-        for step in steps if section == "capture" else [section, *steps]:
-            last, holder, key = holder, holder[_key(holder, step)] if _has(holder, step) else None, step
-        if not _has(last, key) and path.rpartition(".")[0] not in ("variables.values", "declared.values"):
+        holder: Any = changed[part] if section == "capture" else changed[part][section]
+        for step in steps[:-1]:
+            holder = holder[_key(holder, step)]
+        free = path.rpartition(".")[0] in ("variables.values", "declared.values", "random.seeds")
+        if not free and isinstance(holder, dict) and steps[-1] not in holder:
             raise KeyError(path)
-        last[_key(last, key)] = value
+        holder[_key(holder, steps[-1])] = value
     return changed
 
 
 def _key(holder: Any, step: str) -> Any:
     return int(step) if isinstance(holder, list) else step
-
-
-def _has(holder: Any, step: str) -> bool:
-    return int(step) < len(holder) if isinstance(holder, list) else isinstance(holder, dict) and step in holder
 
 
 def _cpu() -> Document:
@@ -144,7 +141,8 @@ def _threads() -> Document:
 def _processor() -> Document:
     return {"architecture": "x86_64", "vendor": "GenuineIntel", "model": "Intel(R) Xeon(R) Platinum 8481C",
             "microarchitecture": "6-143", "cores": 16, "torch_capability": "AVX512",
-            "instruction_sets": ["amx_bf16", "amx_tile", "avx", "avx2", "avx512_bf16", "avx512bw", "avx512f", "avx512vl", "fma"],
+            "instruction_sets": ["amx_bf16", "amx_tile", "avx", "avx2", "avx512_bf16", "avx512bw", "avx512f",
+                                 "avx512vl", "fma"],
             "numpy_simd": ["AVX2", "AVX512F", "AVX512_SKX", "FMA3"]}
 
 

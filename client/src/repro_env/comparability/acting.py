@@ -1,0 +1,157 @@
+"""What acts: which device a side computed on, which framework it used, and the devices with all that is known of them.
+
+Two kinds of sides are read differently. In the process the facts say what was used, so a matter that was not used is
+``UNUSED``, and a side that does not say it is unread. From outside (prologue, import, image) nobody can tell, so a
+stack is judged as if everything in it were used. Each function gives the same answer or none when a fact is erased.
+"""
+
+from __future__ import annotations
+
+from functools import wraps
+from typing import Any, Callable, NamedTuple, Optional
+
+from ..fingerprint.facts import is_unread
+from .devices import resolve, threads_per_sm
+from .levels import Scope
+from .reading import Facts, Missing
+from .rule import NOT_APPLICABLE, Fallback, Projection
+from .versions import release
+
+#: a matter that read facts show not to be used; it equals itself and is undecided against a side seen from outside.
+UNUSED = Fallback("not used")
+DEVICES = "accelerators.devices"
+
+
+class Acting(NamedTuple):
+    """One device: stated facts first, what its name tells second, ``None`` where neither says it."""
+
+    vendor: Optional[str]
+    model: Optional[str]
+    compute_capability: Optional[str]
+    gfx_target: Optional[str]
+    sm_count: Optional[int]
+    threads_per_sm: Optional[int]
+    mig_profile: Any
+
+    @property
+    def target(self) -> str | None:
+        """The instruction set target: compute capability, or gfx target of an AMD device."""
+        return self.compute_capability or self.gfx_target
+
+    @property
+    def capability(self) -> tuple[int, ...]:
+        """The compute capability as numbers; empty for other vendors and unknown devices."""
+        return release(self.compute_capability) if self.compute_capability else ()
+
+
+def devices(facts: Facts) -> tuple[Acting, ...]:
+    """Return the distinct devices; empty when there are surely none; raise ``Missing`` when unread."""
+    found = facts.read(DEVICES) or ()
+    return tuple(sorted({_acting(device) for device in found}, key=repr))
+
+
+def _acting(device: dict[str, Any]) -> Acting:
+    told = resolve(_stated(device, "name"))
+    vendor = _stated(device, "vendor") or told.vendor
+    capability = _stated(device, "compute_capability") or told.compute_capability
+    gfx_target = _stated(device, "gfx_target") or told.gfx_target
+    threads = _stated(device, "threads_per_sm") or told.threads_per_sm
+    if threads is None and capability:
+        threads = threads_per_sm("nvidia", capability)
+    mig = device.get("mig_profile", {"unread": "not-recorded"})
+    return Acting(vendor, told.model or _stated(device, "name"), capability, gfx_target,
+                  _stated(device, "sm_count") or told.sm_count, threads, "unread" if is_unread(mig) else mig)
+
+
+def _stated(device: dict[str, Any], name: str) -> Any:
+    value = device.get(name)
+    return None if is_unread(value) else value
+
+
+def of_devices(facts: Facts, what: Callable[[Acting], Any]) -> list[Any] | Fallback:
+    """Return the sorted distinct values of ``what``; ``UNUSED`` without devices; ``Missing`` where one is unknown."""
+    found = devices(facts)
+    if not found:
+        return UNUSED
+    values = [what(device) for device in found]
+    if None in values:
+        raise Missing({DEVICES: "not-reported"})
+    return sorted(set(values))
+
+
+def in_process(facts: Facts) -> bool:
+    """Tell whether the side was observed in the process."""
+    return facts.scope is Scope.PROCESS
+
+
+def on_gpu(project: Projection) -> Projection:
+    """Limit a projection to sides that computed on an accelerator, or that were seen from outside."""
+    @wraps(project)
+    def limited(facts: Facts) -> Any:
+        if in_process(facts) and facts.read("frameworks.backend") == "cpu":
+            return UNUSED
+        return project(facts)
+    return limited
+
+
+def on_cpu(project: Projection) -> Projection:
+    """Limit a projection to sides that surely computed on the CPU; where nobody can tell it is unread."""
+    @wraps(project)
+    def limited(facts: Facts) -> Any:
+        found, backend = facts.look(DEVICES), facts.look("frameworks.backend")
+        if found is None or found == [] or backend == "cpu":
+            return project(facts)
+        facts.read_all(DEVICES, "frameworks.backend")
+        return UNUSED
+    return limited
+
+
+def using(framework: str) -> Callable[[Projection], Projection]:
+    """Limit a projection to sides whose process imported ``framework``, or that were seen from outside."""
+    def decorate(project: Projection) -> Projection:
+        @wraps(project)
+        def limited(facts: Facts) -> Any:
+            if in_process(facts) and not imported(facts, framework):
+                return UNUSED
+            return project(facts)
+        return limited
+    return decorate
+
+
+def imported(facts: Facts, framework: str) -> bool:
+    """Tell whether the process imported ``framework``; raise ``Missing`` when unread."""
+    return bool(facts.read(f"frameworks.{framework}.imported"))
+
+
+def present(value: Any) -> Any:
+    """Return ``value``, or ``UNUSED`` for surely absent."""
+    return UNUSED if value is None else value
+
+
+def read_present(path: str) -> Projection:
+    """Return the projection to the fact at ``path`` as it stands, ``UNUSED`` for surely absent."""
+    return lambda facts: present(facts.read(path))
+
+
+def read_value(path: str) -> Projection:
+    """Return the projection to the fact at ``path`` as it stands; surely absent is a value of its own."""
+    return lambda facts: NOT_APPLICABLE if facts.read(path) is None else facts.read(path)
+
+
+def variable(facts: Facts, name: str) -> str | None:
+    """Return a variable that is set to something, ``None`` when unset or empty."""
+    return facts.variable(name) or None
+
+
+def all_hold(facts: Facts, tests: tuple[Callable[[Facts], bool], ...]) -> bool:
+    """Tell whether all tests hold. One that surely does not decides, whatever could not be read for the others."""
+    lacking: dict[str, str] = {}
+    for test in tests:
+        try:
+            if not test(facts):
+                return False
+        except Missing as missing:
+            lacking.update(missing.facts)
+    if lacking:
+        raise Missing(lacking)
+    return True
