@@ -23,8 +23,9 @@ MISLEADING = ("PIP_USER", "PIP_TARGET", "PIP_PREFIX", "PIP_ROOT", "PIP_REQUIRE_V
               "PYTHONPATH", "PYTHONHOME")
 #: what pip writes when the index does not answer, in its own and in its libraries' words.
 UNREACHABLE = re.compile(r"Failed to establish|name resolution|Name or service not known|Network is unreachable"
-                         r"|Connection refused|ConnectTimeout|ReadTimeout|ProxyError|Max retries exceeded", re.I)
+                         r"|Connection refused|ConnectTimeout|ReadTimeout|ProxyError|Max retries", re.IGNORECASE)
 LOG_LINES_SHOWN = 12
+TORCH = Path("requirements", "torch.txt")
 
 
 class SetupFailed(Exception):
@@ -53,7 +54,7 @@ def steps(folder: str) -> tuple[Step, ...]:
     editable = tuple(part for package in packages for part in ("-e", package))
     projects = tuple(Path(package, "pyproject.toml") for package in packages)
     return (pinned("build"), pinned("service"), pinned("test"),
-            Step("torch (about 200 MB for the CPU)", ("-r", "requirements/torch.txt"), (Path("requirements/torch.txt"),)),
+            Step("torch (about 200 MB for the CPU)", ("-r", str(TORCH)), (TORCH,)),
             Step("repro-env and its service, editable", (*local, "--force-reinstall", *editable), projects))
 
 
@@ -118,17 +119,18 @@ def make_environment(folder: str) -> None:
     except (OSError, subprocess.CalledProcessError):
         print(f"{folder}: new, with Python {sys.version.split()[0]}", flush=True)
     # Not --clear, which would take the lock's file away: remains of an interrupted call are overwritten.
-    made = subprocess.run([sys.executable, "-m", "venv", folder], capture_output=True, text=True)
-    if made.returncode == 0:
-        return
+    failure = ended_badly("venv", folder)
     # Debian keeps ensurepip in a package of its own; a pip beside the interpreter serves as well.
-    bare = subprocess.run([sys.executable, "-m", "venv", "--without-pip", folder], capture_output=True, text=True)
-    filled = bare.returncode == 0 and subprocess.run(
-        [sys.executable, "-m", "pip", "--python", str(python), "install", "pip"], capture_output=True,
-        env=environment()).returncode == 0
-    if not filled:
-        raise SetupFailed(f"cannot make {folder}:\n{(made.stderr or made.stdout).strip()}\n"
-                          "On Debian and Ubuntu: apt-get install python3-venv")
+    if failure and (ended_badly("venv", "--without-pip", folder)
+                    or ended_badly("pip", "--python", str(python), "install", "pip")):
+        raise SetupFailed(f"cannot make {folder}:\n{failure}\nOn Debian and Ubuntu: apt-get install python3-venv")
+
+
+def ended_badly(*module_call: str) -> str | None:
+    """Run a module of the interpreter that runs this; return what it wrote if it failed."""
+    process = subprocess.run([sys.executable, "-m", *module_call], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                             text=True, env=environment(), check=False)
+    return (process.stdout.strip() or f"exit status {process.returncode}") if process.returncode else None
 
 
 def environment() -> dict[str, str]:
@@ -182,7 +184,7 @@ def remedy(log: list[str]) -> str:
                 "proxy variables,\nand pip's settings (python3 -m pip config list). What is done is kept; run the same "
                 "command again.")
     if "THESE PACKAGES DO NOT MATCH THE HASHES" in text:
-        return "A download is not the file that was pinned: an altered mirror, or a broken transfer. Nothing was installed."
+        return "A download is not the file that was pinned: an altered mirror, or a broken transfer."
     if "No space left" in text:
         return "The disk is full."
     return "What is done is kept; run the same command again, or remove the folder to start anew."
