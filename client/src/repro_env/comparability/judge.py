@@ -13,7 +13,7 @@ from .reading import Facts
 from .remedy import what_would_raise
 from .rule import AnyRule, Condition, Distinction
 from .rules import RULESET
-from .vector import FAILS, FALLBACK, NOT_APPLIED, UNREAD, VALUE, Entry, Vector, project, rules_of
+from .vector import FAILS, FALLBACK, NOT_APPLIED, READ, UNREAD, VARIES, Entry, Vector, project, rules_of
 from .verdict import Assumption, Reason, Verdict
 
 
@@ -31,20 +31,13 @@ class Found:
         """Whether read facts lower the ends."""
         if isinstance(self.rule, Condition):
             return FAILS in (self.left.state, self.right.state)
-        return _read(self.left) and _read(self.right) and not self.left.same(self.right)
+        return self.left.state in READ and self.right.state in READ and not self.left.same(self.right)
 
     @property
     def undecided(self) -> bool:
-        """Whether an unread fact keeps this rule from being decided."""
-        if self.bites:
-            return False
-        if UNREAD in (self.left.state, self.right.state):
-            return True
-        return FALLBACK in (self.left.state, self.right.state) and not self.left.same(self.right)
-
-
-def _read(item: Entry) -> bool:
-    return item.state in (VALUE, NOT_APPLIED)
+        """Whether an unread fact leaves something open: a side, or what a fallback stands for."""
+        states = (self.left.state, self.right.state)
+        return UNREAD in states or (FALLBACK in states and not self.left.same(self.right))
 
 
 def judge(expected: Facts, observed: Facts, *, question: Question = Question.COMPARE, level: Level | None = None,
@@ -60,20 +53,26 @@ def judge_vectors(left: Vector, right: Vector, *, scope: Scope, question: Questi
                   level: Level | None = None, policy: Policy = NO_POLICY) -> Verdict:
     """Return the verdict from two stored vectors of the same question and ruleset."""
     asked = question.default_level if level is None else level
-    found = [Found(rule, policy.levels_of(rule), left[rule.id], right[rule.id]) for rule in rules_of(question)]
+    found = find(left, right, question, policy)
     ends = three_ends(found, scope)
-    biting = [item for item in found if item.bites and item.rule.id not in policy.waive]
-    undecided = [item for item in found if item.undecided and item.rule.id not in policy.waive]
-    reasons = _reasons(biting)
-    assumes = _assumptions(undecided, scope)
+    counted = [item for item in found if item.rule.id not in policy.waive]
+    reasons = _reasons([item for item in counted if item.bites])
+    assumes = _assumptions([item for item in counted if item.undecided], scope)
     read = min((item.levels.guaranteed for item in found if item.bites), default=Level.BITWISE)
-    answer = answer_for(ends, read, asked)
+    waived = tuple((item.rule.id, policy.waive[item.rule.id]) for item in found if item.rule.id in policy.waive)
     return Verdict(
-        question=question, scope=scope, level=asked, answer=answer, guaranteed=ends.guaranteed,
+        question=question, scope=scope, level=asked, answer=answer_for(ends, read, asked), guaranteed=ends.guaranteed,
         expected=ends.expected, possible=ends.possible,
-        headline=headline(question, scope, ends, reasons, assumes), reasons=reasons, assumes=assumes,
-        raises=what_would_raise(ends, reasons, assumes), ignored=(), waived=tuple(sorted(policy.waive.items())),
+        headline=headline(question, scope, ends, reasons, assumes, waived), reasons=reasons, assumes=assumes,
+        raises=what_would_raise(ends, reasons, assumes), ignored=(), waived=waived,
         ruleset=RULESET, policy=policy.digest)
+
+
+def find(left: Vector, right: Vector, question: Question = Question.COMPARE, policy: Policy = NO_POLICY
+         ) -> list[Found]:
+    """Return what the rules of ``question`` find in a pair, in causal order; rules with nothing to say are left out."""
+    return [Found(rule, policy.levels_of(rule), left[rule.id], right[rule.id]) for rule in rules_of(question)
+            if not left[rule.id].settled_with(right[rule.id])]
 
 
 def three_ends(found: Iterable[Found], scope: Scope) -> Levels:
@@ -93,7 +92,7 @@ def counts_unread(item: Found, scope: Scope) -> bool:
     """Tell whether an unread side of this rule lowers ``guaranteed`` in ``scope``."""
     if scope is Scope.STACK and item.rule.set_by is SetBy.PROGRAM:
         return False
-    return item.undecided or (item.bites and UNREAD in (item.left.state, item.right.state))
+    return item.undecided
 
 
 def answer_for(ends: Levels, read: Level, level: Level) -> Answer:
@@ -138,6 +137,8 @@ def _failing(item: Found) -> dict[str, str]:
 def _show(rule: Distinction, item: Entry) -> str:
     if item.state == NOT_APPLIED:
         return "not applicable"
+    if item.state == VARIES:
+        return " and ".join(_show(rule, Entry(state, value)) for state, value in item.value)
     return rule.show(item.value)
 
 

@@ -31,8 +31,8 @@ class Policy:
 
     @property
     def digest(self) -> str:
-        """Digest over what acts."""
-        return digest_bytes(encode({"waive": self.waive}))
+        """Digest over what acts: which rules are waived, not the words why."""
+        return digest_bytes(encode({"waive": sorted(self.waive)}))
 
     def levels_of(self, rule: AnyRule) -> Levels:
         """Return the levels of ``rule`` under this policy."""
@@ -43,6 +43,12 @@ class Policy:
         """Read a policy from JSON; refuse unknown rules and waivers without a reason, naming the field."""
         if not isinstance(value, dict):
             raise InvalidDocument("policy", "expected an object with name and waive")
+        for key in value:
+            if key not in ("name", "waive"):
+                raise InvalidDocument(f"policy.{key}", "unknown field; a policy has name and waive")
+        name = value.get("name", "unnamed")
+        if not isinstance(name, str):
+            raise InvalidDocument("policy.name", "expected text")
         waive = value.get("waive", {})
         if not isinstance(waive, dict):
             raise InvalidDocument("policy.waive", "expected an object of rule id to reason")
@@ -51,7 +57,7 @@ class Policy:
                 raise InvalidDocument(f"policy.waive.{rule}", "no such rule; `repro-env rules` lists them")
             if not isinstance(reason, str) or not reason.strip():
                 raise InvalidDocument(f"policy.waive.{rule}", "expected a reason in words")
-        return cls(str(value.get("name", "unnamed")), dict(waive))
+        return cls(name, dict(waive))
 
 
 NO_POLICY = Policy()

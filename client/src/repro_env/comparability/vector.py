@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
-from typing import Any, Iterable
+from typing import Any, Iterable, NamedTuple
 
 from ..canonical import digest_bytes, encode
+from ..fingerprint.facts import is_unread
 from .levels import Level, Question, Scope, SetBy
 from .policy import NO_POLICY, Policy
 from .reading import Facts, Missing
@@ -14,20 +14,35 @@ from .rule import NOT_APPLICABLE, AnyRule, Distinction, Fails, Fallback
 from .rules import RULES, RULES_BY_ID, RULESET
 
 VALUE, NOT_APPLIED, UNREAD, FALLBACK, OK, FAILS = "value", "na", "unread", "fallback", "ok", "fails"
+#: of a run only: the rule was read on all its processes, with more than one value.
+VARIES = "varies"
+#: states of a Distinction that was read.
+READ = frozenset({VALUE, NOT_APPLIED, VARIES})
+#: the Condition that says whether the processes of a run share one environment.
+RANKS_DIFFER = "ranks-differ"
 
 
-@dataclass(frozen=True)
-class Entry:
-    """State of one rule on one side. ``value`` is JSON; ``lacking`` maps unread facts to their codes."""
+class Entry(NamedTuple):
+    """State of one rule on one side. ``value`` is JSON; ``lacking`` maps unread facts to their codes.
+
+    ``value`` is the projection (VALUE), the raw facts (FALLBACK), the words of a failure (FAILS), or for VARIES and a
+    run's FALLBACK the sorted distinct ``[state, value]`` of its processes.
+    """
 
     state: str
     value: Any = None
     lacking: tuple[tuple[str, str], ...] = ()
 
     def same(self, other: Entry) -> bool:
-        """Tell whether two read entries are equal."""
+        """Tell whether two entries say the same, whatever they lack."""
         return self.state == other.state and self.value == other.value
 
+    def settled_with(self, other: Entry) -> bool:
+        """Tell whether a rule with these two entries has nothing to say: nothing differs, fails or is unread."""
+        return self.state == other.state and self.state not in _UNSETTLED and self.value == other.value
+
+
+_UNSETTLED = frozenset({UNREAD, FAILS})
 
 #: rule id -> entry, for every rule of the question.
 Vector = dict[str, Entry]
@@ -50,19 +65,24 @@ def entry(rule: AnyRule, facts: Facts) -> Entry:
     """Return the state of ``rule`` on one side."""
     try:
         if isinstance(rule, Distinction):
-            return _distinction_entry(rule.project(facts))
+            return _distinction_entry(rule.project(facts), facts)
         outcome = rule.holds(facts)
         return Entry(FAILS, outcome.detail) if isinstance(outcome, Fails) else Entry(OK)
     except Missing as missing:
         return Entry(UNREAD, None, tuple(sorted(missing.facts.items())))
 
 
-def _distinction_entry(value: Any) -> Entry:
+def _distinction_entry(value: Any, facts: Facts) -> Entry:
     if value is NOT_APPLICABLE:
         return Entry(NOT_APPLIED)
     if isinstance(value, Fallback):
-        return Entry(FALLBACK, _plain(value.raw), tuple((path, "not-recorded") for path in value.lacking))
+        return Entry(FALLBACK, _plain(value.raw), tuple((path, _code(facts, path)) for path in value.lacking))
     return Entry(VALUE, _plain(value))
+
+
+def _code(facts: Facts, path: str) -> str:
+    fact = facts.look(path)
+    return str(fact["unread"]) if is_unread(fact) else "not-recorded"
 
 
 def _plain(value: Any) -> Any:
@@ -71,7 +91,7 @@ def _plain(value: Any) -> Any:
 
 
 def to_json(vector: Vector) -> str:
-    """Return the stored form of a vector: compact JSON, rules without content left out last."""
+    """Return the stored form of a vector: compact JSON with sorted keys; equal vectors have equal text."""
     rows = {rule: [item.state, item.value, [list(pair) for pair in item.lacking]] for rule, item in vector.items()}
     return encode(rows).decode("utf-8")
 
@@ -112,28 +132,50 @@ def keyed_rules(question: Question, scope: Scope) -> Iterable[AnyRule]:
 def merge(vectors: Iterable[Vector]) -> Vector:
     """Return the vector of a run from those of its processes; order and repetition do not matter.
 
-    One distinct vector: that one. More: each rule holds the set of its values, a failure or an unread fact on any
-    rank stands for the run, and ``ranks-differ`` fails.
+    One distinct vector: that one. More: each rule holds the set of its values, and a failure or an unread fact on any
+    process stands for the run. ``ranks-differ`` fails where facts that were read differ; where processes are unlike
+    only in what was read of them, it is unread. Raise ``ValueError`` where there is no vector.
     """
     distinct = {to_json(vector): vector for vector in vectors}
+    if not distinct:
+        raise ValueError("expected the vector of at least one process")
     ordered = [distinct[text] for text in sorted(distinct)]
     if len(ordered) == 1:
         return ordered[0]
-    merged = {rule: _merge_entries([vector[rule] for vector in ordered]) for rule in ordered[0]}
-    merged["ranks-differ"] = Entry(FAILS, f"{len(ordered)} different environments among its ranks")
+    columns = {rule: [vector[rule] for vector in ordered] for rule in ordered[0]}
+    merged = {rule: _merge_entries(column) for rule, column in columns.items()}
+    differing = [rule for rule, column in columns.items() if rule != RANKS_DIFFER and _differ(column)]
+    lacking = sorted({pair for column in columns.values() for item in column for pair in item.lacking})
+    merged[RANKS_DIFFER] = (Entry(FAILS, f"its processes differ in {_first_few(differing)}") if differing
+                            else Entry(UNREAD, None, tuple(lacking)))
     return merged
+
+
+def _differ(entries: list[Entry]) -> bool:
+    """Tell whether facts that were read make one rule differ among processes."""
+    values = {encode(item.value) for item in entries if item.state == VALUE}
+    states = {item.state for item in entries}
+    return len(values) > 1 or {VALUE, NOT_APPLIED} <= states or {OK, FAILS} <= states
+
+
+def _first_few(rules: list[str]) -> str:
+    return ", ".join(rules[:3]) + (f" and {len(rules) - 3} more" if len(rules) > 3 else "")
 
 
 def _merge_entries(entries: list[Entry]) -> Entry:
     if all(item == entries[0] for item in entries):
         return entries[0]
-    for state in (FAILS, UNREAD):
-        found = [item for item in entries if item.state == state]
-        if found:
-            value = "; ".join(sorted({str(item.value) for item in found})) if state == FAILS else None
-            return Entry(state, value, tuple(sorted({pair for item in found for pair in item.lacking})))
-    values = sorted({encode([item.state, item.value]).decode("utf-8") for item in entries})
-    return Entry(VALUE, [json.loads(value) for value in values])
+    states = {item.state for item in entries}
+    lacking = tuple(sorted({pair for item in entries for pair in item.lacking}))
+    if FAILS in states:
+        return Entry(FAILS, "; ".join(sorted({str(item.value) for item in entries if item.state == FAILS})))
+    if UNREAD in states:
+        return Entry(UNREAD, None, lacking)
+    values = {encode([item.state, item.value]).decode("utf-8"): [item.state, item.value] for item in entries}
+    rows = [values[text] for text in sorted(values)]
+    if len(rows) == 1:
+        return Entry(rows[0][0], rows[0][1], lacking)
+    return Entry(FALLBACK if FALLBACK in states else VARIES, rows, lacking)
 
 
 def rule_of(rule_id: str) -> AnyRule:

@@ -43,7 +43,10 @@ class Assumption:
 
 @dataclass(frozen=True)
 class Step:
-    """One thing to change or capture, and the end it lifts to which level."""
+    """One thing to change or capture, and which end it helps lift to which level.
+
+    ``lifts`` is ``expected``, ``guaranteed`` or ``expected and guaranteed``; ``rules`` are the rules it settles.
+    """
 
     do: str
     lifts: str
