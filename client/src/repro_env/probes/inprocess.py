@@ -1,0 +1,106 @@
+"""Facts that only the running process knows, read from what it has already loaded.
+
+Imports nothing on the program's behalf, changes no state, never raises: each fact is read under one guard, so a
+reader that fails costs its own fact only. What torch, NumPy and the thread pools say lies in the modules beside this
+one; which of it may be believed at which moment is decided here.
+"""
+
+from __future__ import annotations
+
+from ..fingerprint.facts import is_unread, unread
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from typing import Any
+
+    from ..system import System
+
+#: facts that are only fixed once the program has computed.
+_TOO_EARLY = ("threads.torch_intraop", "threads.torch_interop", "threads.openmp", "threads.mkl", "threads.blas_pools")
+
+
+class Seen:
+    """What the hooks of a watched process noticed before the look; ``observe()`` alone knows nothing of it."""
+
+    __slots__ = ("autocast", "settled", "torch_seed_at_import")
+
+    def __init__(self) -> None:
+        self.settled = False  #: the program has computed: a step, a forward pass, or it is over
+        self.torch_seed_at_import: int | None = None
+        self.autocast: Any = unread("not-reported")
+
+    def note_autocast(self, dtype: str | None) -> None:
+        """Note the autocast region of one forward pass; a dtype once seen stays."""
+        if dtype is not None or is_unread(self.autocast):
+            self.autocast = dtype
+
+    def forget_autocast(self) -> None:
+        """Forward passes are no longer watched: that none was under autocast so far says nothing any more."""
+        if self.autocast is None:
+            self.autocast = unread("not-reported")
+
+
+class Readings:
+    """Facts by dotted path, their sources, and what failed."""
+
+    __slots__ = ("errors", "facts", "sources")
+
+    def __init__(self) -> None:
+        self.facts: dict[str, Any] = {}
+        self.sources: dict[str, str] = {}
+        self.errors: list[dict[str, str]] = []
+
+    def put(self, path: str, source: str, value: Any) -> None:
+        """Record one fact; a tuple becomes a list."""
+        self.facts[path] = list(value) if isinstance(value, tuple) else value
+        self.sources[path] = source
+
+    def attempt(self, path: str, source: str, look: Callable[[], Any]) -> None:
+        """Read one fact under guard: what raises is unread ``failed``, with the kind of error in words."""
+        try:
+            value = look()
+        except Exception as error:  # noqa: BLE001 - the guard of the host contract: no reader reaches the program
+            self.errors.append({"path": path, "code": "failed", "message": f"reading raised {type(error).__name__}"})
+            value = unread("failed")
+        self.put(path, source, value)
+
+    def attempt_all(self, table: Iterable[tuple[str, str, Callable[[Any], Any]]], subject: Any) -> None:
+        """Read every line of a table from ``subject``."""
+        for path, source, look in table:
+            self.attempt(path, source, lambda look=look: look(subject))  # type: ignore[misc]  # bound at definition
+
+    def fail(self, path: str, error: Exception) -> None:
+        """Record that a whole group of looks failed."""
+        self.errors.append({"path": path, "code": "failed", "message": f"reading raised {type(error).__name__}"})
+
+
+def read(system: System, seen: Seen) -> Readings:
+    """Return every fact the calling process can tell of itself, in the calling thread."""
+    readings = Readings()
+    for group in _groups():
+        try:
+            group(system, seen, readings)
+        except Exception as error:  # noqa: BLE001 - as above, for what lies between two facts
+            readings.fail(group.__module__.rpartition(".")[2], error)
+    if not seen.settled:
+        _withhold_early(readings)
+    return readings
+
+
+def _groups() -> tuple[Callable[[System, Seen, Readings], None], ...]:
+    from . import inprocess_numpy, inprocess_pools, inprocess_python, inprocess_torch
+
+    return inprocess_python.read, inprocess_torch.read, inprocess_numpy.read, inprocess_pools.read
+
+
+def _withhold_early(readings: Readings) -> None:
+    """Counts and "not loaded" hold only once the program has computed."""
+    for path in _TOO_EARLY:
+        if path in readings.facts:
+            readings.facts[path] = unread("too-early")
+    for path, value in readings.facts.items():
+        if path.endswith(".imported") and value is False:
+            readings.facts[path] = unread("too-early")
+        elif path.startswith("libraries.") and is_unread(value) and value["unread"] == "not-loaded":
+            readings.facts[path] = unread("too-early")

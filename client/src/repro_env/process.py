@@ -1,0 +1,210 @@
+"""Observing the process this runs in: looks, drift between them, reported results, keeping and sending.
+
+Owns the state of one observed process. Which moments call for a look is decided in ``watch``, or by the program with
+``observe()``; reading is left to ``capture`` and ``probes``, files to ``spool``, the network to ``transport``.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from .probes.inprocess import Readings
+    from .watch import Watch
+
+#: seconds one look may take.
+LOOK_BUDGET_S = 1.0
+MAX_RESULTS = 256
+MAX_NAME = 200
+
+
+class Observation:
+    """One look at this process."""
+
+    __slots__ = ("document", "observation_id", "run_id")
+
+    def __init__(self, document: dict[str, Any]) -> None:
+        self.document = document
+        self.run_id: str | None = document["capture"]["run_id"]
+        self.observation_id: str = document["capture"]["observation_id"]
+
+    def __repr__(self) -> str:
+        return f"Observation(run_id={self.run_id!r}, observation_id={self.observation_id!r})"
+
+
+class State:
+    """What is known of this process between looks."""
+
+    def __init__(self) -> None:
+        from .probes.inprocess import Seen
+
+        self.seen = Seen()
+        self.variables: dict[str, str] = {}  #: settings that ``repro-env run`` handed over
+        self.made_run_id: str | None = None
+        self.watch: Watch | None = None
+        self.results: dict[str, str] = {}
+        self.overrides: dict[str, Any] = {}  #: project, group, labels that the program gave
+        self.sequence = 0
+        self.first_stack: dict[str, Any] | None = None
+        self.exit_armed = False
+        self.said: set[str] = set()
+
+    def forked(self) -> None:
+        """Start counting anew in a forked child; its looks are its own."""
+        self.sequence = 0
+        self.first_stack = None
+        self.results = {}
+
+
+STATE = State()
+
+
+def observe(*, project: str | None, group: str | None, labels: dict[str, str] | None) -> Observation | None:
+    """Look now, keep and send; see ``repro_env.observe``."""
+    try:
+        given = {"project": project, "group": group, "labels": labels}
+        STATE.overrides.update({name: value for name, value in given.items() if value is not None})
+        document = look("process", "call")
+        keep(document, send=True)
+        _arm_exit()
+        return Observation(document)
+    except Exception as error:  # noqa: BLE001 - the guard of the host contract
+        say(f"observe: this look failed: {type(error).__name__}: {error}")
+        return None
+
+
+def report_result(name: str, value: Any) -> str | None:
+    """Record one result digest; see ``repro_env.report_result``."""
+    try:
+        from .results import result_digest
+
+        _check_name(name)
+        digest = result_digest(value)
+        STATE.results[name] = digest
+        _arm_exit()
+        return digest
+    except Exception as error:  # noqa: BLE001 - the guard of the host contract
+        say(f"report_result: {error}; nothing was recorded")
+        return None
+
+
+def look(vantage: str, moment: str) -> dict[str, Any]:
+    """Return the document of one look at this process."""
+    from .capture import capture
+    from .probes import inprocess
+    from .system import System
+
+    system = System()
+    chosen = _settings()
+    run_id, source = run_identity(system)
+    if vantage == "exit":
+        STATE.seen.settled = True
+    overrides = sections(inprocess.read(system, STATE.seen))
+    overrides["capture"] = {"results": dict(STATE.results), "run_id_source": source}
+    document = capture(
+        system, vantage=vantage, subject="process", budget_s=LOOK_BUDGET_S, run_id=run_id,
+        project=STATE.overrides.get("project", chosen.project), group=STATE.overrides.get("group", chosen.group),
+        labels={**chosen.labels, **STATE.overrides.get("labels", {})}, sequence=STATE.sequence, moment=moment,
+        overrides=overrides)
+    STATE.sequence += 1
+    if STATE.first_stack is None:
+        STATE.first_stack = document["stack"]
+    elif vantage == "exit":
+        document["capture"]["drift"] = drift(STATE.first_stack, document["stack"])
+    return document
+
+
+def run_identity(system: Any) -> tuple[str | None, str | None]:
+    """Return the run id and how it was learned; one that is made here is made once and stays."""
+    from . import ids
+
+    given = STATE.variables.get("REPRO_ENV_RUN_ID")
+    if given is None and STATE.made_run_id is not None:
+        return STATE.made_run_id, "made"
+    run_id, source = ids.run_identity(system.environ, system.now(), given=given, subject="process")
+    if source == "made":
+        STATE.made_run_id = run_id
+    return run_id, source
+
+
+def sections(readings: Readings) -> dict[str, Any]:
+    """Return readings by dotted path as the nested sections that ``capture`` takes as overrides."""
+    nested: dict[str, Any] = {"sources": readings.sources, "errors": readings.errors}
+    for path, value in readings.facts.items():
+        steps = path.split(".")
+        section, rest = (".".join(steps[:2]), steps[2:]) if steps[0] == "program" else (steps[0], steps[1:])
+        place = nested.setdefault(section, {})
+        for step in rest[:-1]:
+            place = place.setdefault(step, {})
+        place[rest[-1]] = value
+    return nested
+
+
+def drift(before: dict[str, Any], after: dict[str, Any]) -> list[dict[str, str]]:
+    """Return the facts of the stack that differ between two looks, with both values as canonical JSON text.
+
+    Facts that one look did not read say nothing, except a library that was not loaded at first and then was.
+    """
+    from .canonical import encode
+
+    left, right = dict(_leaves(before, "")), dict(_leaves(after, ""))
+    return [{"path": path, "before": encode(left[path]).decode("utf-8"), "after": encode(right[path]).decode("utf-8")}
+            for path in sorted(left.keys() & right.keys()) if _drifted(left[path], right[path])]
+
+
+def _drifted(before: Any, after: Any) -> bool:
+    from .fingerprint.facts import is_unread
+
+    if before == after or is_unread(after):
+        return False
+    return not is_unread(before) or before["unread"] == "not-loaded"
+
+
+def _leaves(value: Any, path: str) -> Any:
+    """Yield every fact below ``value`` with its dotted path; a list is one fact."""
+    from .fingerprint.facts import is_unread
+
+    if not isinstance(value, dict) or is_unread(value) or not value:
+        yield path, value
+        return
+    for name, item in value.items():
+        yield from _leaves(item, f"{path}.{name}" if path else name)
+
+
+def say(message: str) -> None:
+    """Say something once on stderr, for the person who runs the program."""
+    if message not in STATE.said and sys.stderr is not None:
+        STATE.said.add(message)
+        try:
+            sys.stderr.write(f"repro-env: {message}\n")
+        except (OSError, ValueError):
+            return  # a closed stderr: there is nobody to tell
+
+
+def _check_name(name: Any) -> None:
+    if not isinstance(name, str) or not name.isascii() or not name.isprintable() or not 0 < len(name) <= MAX_NAME:
+        raise TypeError(f"expected a name of 1 to {MAX_NAME} printable ASCII characters, got {ascii(name)[:60]}")
+    if name not in STATE.results and len(STATE.results) >= MAX_RESULTS:
+        raise TypeError(f"expected at most {MAX_RESULTS} results from one process, got another named {name!r}")
+
+
+def _arm_exit() -> None:
+    """Take the exit look of a program that is not under ``repro-env run`` but observes itself."""
+    if STATE.watch is None and not STATE.exit_armed:
+        import atexit
+
+        STATE.exit_armed = True
+        atexit.register(_exit_look, os.getpid())
+
+
+def _exit_look(pid: int) -> None:
+    if os.getpid() != pid:
+        return  # a forked child of the program that asked: its end is not the program's
+    try:
+        keep(look("exit", "exit"), send=True)
+    except Exception as error:  # noqa: BLE001 - the guard of the host contract
+        say(f"the look at the end failed: {type(error).__name__}: {error}")
