@@ -82,10 +82,11 @@ class Facts:
     def variable(self, name: str) -> str | None:
         """Return the environment variable ``name`` or ``None`` when surely unset; raise ``Missing`` when unread."""
         values = self.read("variables.values")
-        value = _NOT_RECORDED if values is None else values.get(name, _NOT_RECORDED)
+        value: Any = _NOT_RECORDED if values is None else values.get(name, _NOT_RECORDED)
         if is_unread(value):
             raise Missing({f"variables.values.{name}": value["unread"]})
-        return value  # type: ignore[no-any-return]  # a JSON value checked by the schema
+        text: str | None = value
+        return text
 
 
 _NOT_RECORDED = {"unread": "not-recorded"}
