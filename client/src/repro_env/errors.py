@@ -5,6 +5,7 @@ ReproEnvError
 │   └── UnknownSchema    its major version is not known to this client
 ├── UsageError           a setting or argument is wrong; says what was expected
 ├── UnknownFormat        an imported text is of no known format
+├── ProbeFailed          a look at the machine failed; carries the unread code of the facts it was for
 └── TransportError       the service could not be reached or did not take the document
 """
 
@@ -34,6 +35,15 @@ class UsageError(ReproEnvError):
 
 class UnknownFormat(ReproEnvError):
     """A text that should be imported is of no known format."""
+
+
+class ProbeFailed(ReproEnvError):
+    """A look at the machine failed; ``code`` is the unread code, ``message`` says what failed, without values."""
+
+    def __init__(self, code: str, message: str) -> None:
+        super().__init__(message)
+        self.code = code
+        self.message = message
 
 
 class TransportError(ReproEnvError):

@@ -1,0 +1,144 @@
+"""Ids: which run, job and place an observation belongs to, from the environment alone.
+
+The same circumstances give the same id, so a retry sends the same document. Owns its UUID arithmetic (RFC 9562):
+importing ``uuid`` costs more than all of this.
+"""
+
+from __future__ import annotations
+
+import os
+
+try:
+    from _sha1 import sha1
+except ImportError:  # an interpreter built without its own hashes: OpenSSL's costs 3 ms more to load
+    from hashlib import sha1
+
+from .fingerprint.facts import unread
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+#: RFC 9562 name space of URLs, in which the two below were made from ``urn:repro-env:run`` and ``:observation``.
+URL_NAMESPACE = bytes.fromhex("6ba7b8119dad11d180b400c04fd430c8")
+
+_RANKS = (  # rank, rank on the node, number of ranks; torchrun first: it starts processes below the others
+    (("RANK",), ("LOCAL_RANK",), ("WORLD_SIZE",)),
+    (("SLURM_PROCID",), ("SLURM_LOCALID",), ("SLURM_STEP_NUM_TASKS", "SLURM_NTASKS", "SLURM_NPROCS")),
+    (("OMPI_COMM_WORLD_RANK",), ("OMPI_COMM_WORLD_LOCAL_RANK",), ("OMPI_COMM_WORLD_SIZE",)),
+    (("MV2_COMM_WORLD_RANK",), ("MV2_COMM_WORLD_LOCAL_RANK",), ("MV2_COMM_WORLD_SIZE",)),
+    (("PMI_RANK",), ("MPI_LOCALRANKID", "PMI_LOCAL_RANK"), ("PMI_SIZE",)),
+)
+_MASKS = ("CUDA_VISIBLE_DEVICES", "NVIDIA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES",
+          "GPU_DEVICE_ORDINAL", "CUDA_DEVICE_ORDER", "ZE_AFFINITY_MASK")
+
+
+def uuid5(namespace: bytes, name: str) -> str:
+    """Return the name-based UUID (version 5) of ``name`` in ``namespace``."""
+    return _text(sha1(namespace + name.encode("utf-8", "backslashreplace")).digest()[:16], 5)
+
+
+def uuid7(now_s: float) -> str:
+    """Return a time-ordered UUID (version 7) for ``now_s`` seconds since the epoch."""
+    return _text(int(now_s * 1000).to_bytes(6, "big") + os.urandom(10), 7)
+
+
+def _text(raw: bytes, version: int) -> str:
+    value = bytearray(raw)
+    value[6] = value[6] & 0x0F | version << 4
+    value[8] = value[8] & 0x3F | 0x80
+    digits = value.hex()
+    return "-".join((digits[:8], digits[8:12], digits[12:16], digits[16:20], digits[20:]))
+
+
+def _namespace(name: str) -> bytes:
+    return bytes.fromhex(uuid5(URL_NAMESPACE, f"urn:repro-env:{name}").replace("-", ""))
+
+
+def run_identity(environ: Mapping[str, str], now_s: float, *, given: str | None = None,
+                 subject: str = "environment") -> tuple[str | None, str | None]:
+    """Return the run id and how it was learned: given, scheduler, made.
+
+    A node has no run, only a job: both are ``None`` there unless an id was given.
+    """
+    chosen = given or environ.get("REPRO_ENV_RUN_ID")
+    if chosen:
+        return chosen, "given"
+    if subject == "node":
+        return None, None
+    facts = job(environ)
+    if isinstance(facts["job_id"], str):
+        parts = [facts["cluster"] or "", facts["job_id"], facts["restart"] or 0, facts["step"] or "batch"]
+        return uuid5(_namespace("run"), "\n".join(map(str, parts))), "scheduler"
+    elastic = environ.get("TORCHELASTIC_RUN_ID", "none")
+    if elastic != "none":
+        name = f"torchelastic\n{elastic}\n{environ.get('TORCHELASTIC_RESTART_COUNT', '0')}"
+        return uuid5(_namespace("run"), name), "scheduler"
+    return uuid7(now_s), "made"
+
+
+def observation_id(run_or_job: str, node: str, place: str, vantage: str, sequence: int) -> str:
+    """Return the id of one observation; ``place`` is the rank, or names the process where there are no ranks."""
+    return uuid5(_namespace("observation"), "\n".join((run_or_job, node, place, vantage, str(sequence))))
+
+
+def job(environ: Mapping[str, str]) -> dict[str, Any]:
+    """Return the scheduler's view: every fact of the document's ``job``."""
+    for scheduler, key in (("slurm", "SLURM_JOB_ID"), ("pbs", "PBS_JOBID"), ("lsf", "LSB_JOBID")):
+        if environ.get(key):
+            return {"scheduler": scheduler, "cluster": environ.get("SLURM_CLUSTER_NAME") or environ.get("LSB_CLUSTER"),
+                    "job_id": _job_id(environ, key), "restart": _integer(environ.get("SLURM_RESTART_COUNT", "0")),
+                    "step": environ.get("SLURM_STEP_ID")}
+    if environ.get("KUBERNETES_SERVICE_HOST"):
+        silent = unread("not-reported")
+        return {"scheduler": "kubernetes", "cluster": silent, "job_id": silent, "restart": silent, "step": None}
+    return {"scheduler": None, "cluster": None, "job_id": None, "restart": None, "step": None}
+
+
+def _job_id(environ: Mapping[str, str], key: str) -> str:
+    array = environ.get("SLURM_ARRAY_JOB_ID")
+    task = environ.get("SLURM_ARRAY_TASK_ID") or environ.get("LSB_JOBINDEX")
+    if key == "SLURM_JOB_ID" and array and task:
+        return f"{array}_{task}"
+    return environ[key]
+
+
+def ranks(environ: Mapping[str, str]) -> tuple[int | None, int | None, int | None]:
+    """Return rank, rank on the node and number of ranks as launchers announce them; ``None`` where none does."""
+    for rank_names, local_names, size_names in _RANKS:
+        rank, size = _first(environ, rank_names), _first(environ, size_names)
+        if rank is not None and size is not None:
+            return rank, _first(environ, local_names), size
+    return None, None, None
+
+
+def process(environ: Mapping[str, str], node: str, pid: int) -> dict[str, Any]:
+    """Return the place of the process in its run; device ids are filled in by whoever reads the devices."""
+    rank, local_rank, world_size = ranks(environ)
+    return {
+        "node": node, "rank": rank, "local_rank": local_rank, "world_size": world_size, "pid": pid,
+        "user": environ.get("USER") or environ.get("LOGNAME") or unread("not-reported"),
+        "device_masks": {name: environ[name] for name in _MASKS if name in environ} or None,
+        "device_ids": unread("not-reported"),
+    }
+
+
+def is_node_prolog(environ: Mapping[str, str], *, root: bool) -> bool:
+    """Tell whether this is Slurm's Prolog on the host, which sees the node and not the job's environment."""
+    context = environ.get("SLURM_SCRIPT_CONTEXT", "")
+    if context in ("prolog_slurmd", "epilog_slurmd"):
+        return True
+    return root and bool(environ.get("SLURM_JOB_ID")) and not context and "SLURM_SUBMIT_DIR" not in environ
+
+
+def _first(environ: Mapping[str, str], names: tuple[str, ...]) -> int | None:
+    for name in names:
+        value = _integer(environ.get(name))
+        if value is not None:
+            return value
+    return None
+
+
+def _integer(text: str | None) -> int | None:
+    return int(text) if text and text.isascii() and text.isdigit() and len(text) < 16 else None
