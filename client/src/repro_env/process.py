@@ -147,7 +147,7 @@ def sections(readings: Readings) -> dict[str, Any]:
 def drift(before: dict[str, Any], after: dict[str, Any]) -> list[dict[str, str]]:
     """Return the facts of the stack that differ between two looks, with both values as canonical JSON text.
 
-    Facts that one look did not read say nothing, except a library that was not loaded at first and then was.
+    A fact that one of the looks did not read says nothing.
     """
     from .canonical import encode
 
@@ -159,9 +159,7 @@ def drift(before: dict[str, Any], after: dict[str, Any]) -> list[dict[str, str]]
 def _drifted(before: Any, after: Any) -> bool:
     from .fingerprint.facts import is_unread
 
-    if before == after or is_unread(after):
-        return False
-    return not is_unread(before) or before["unread"] == "not-loaded"
+    return before != after and not is_unread(before) and not is_unread(after)
 
 
 def _leaves(value: Any, path: str) -> Any:

@@ -89,9 +89,10 @@ def read(system: System, seen: Seen) -> Readings:
 
 
 def _groups() -> tuple[Callable[[System, Seen, Readings], None], ...]:
-    from . import inprocess_numpy, inprocess_pools, inprocess_python, inprocess_torch
+    from . import inprocess_libraries, inprocess_numpy, inprocess_pools, inprocess_python, inprocess_torch
 
-    return inprocess_python.read, inprocess_torch.read, inprocess_numpy.read, inprocess_pools.read
+    return (inprocess_python.read, inprocess_torch.read, inprocess_numpy.read, inprocess_libraries.read,
+            inprocess_pools.read)
 
 
 def _withhold_early(readings: Readings) -> None:
@@ -102,5 +103,5 @@ def _withhold_early(readings: Readings) -> None:
     for path, value in readings.facts.items():
         if path.endswith(".imported") and value is False:
             readings.facts[path] = unread("too-early")
-        elif path.startswith("libraries.") and is_unread(value) and value["unread"] == "not-loaded":
+        elif path.startswith("libraries.") and value is None:
             readings.facts[path] = unread("too-early")

@@ -20,8 +20,6 @@ def read(system: System, seen: Seen, readings: Readings) -> None:
         return
     core = next((modules[name] for name in _CORES if name in modules), None)
     readings.attempt("cpu.numpy_simd", "numpy", lambda: simd_found(core))
-    readings.put("frameworks.numpy.cuda_build", "numpy", None)
-    readings.put("frameworks.numpy.rocm_build", "numpy", None)
 
 
 def simd_found(core: Any) -> list[str]:

@@ -1,7 +1,7 @@
-"""What loaded numeric libraries tell of themselves: thread pools, versions, kernel sets.
+"""The thread pools of loaded numeric libraries, asked for the size that is in force.
 
 Only files already mapped into the process are opened again, which loads nothing. Where a library is linked into
-torch itself (MKL, oneDNN) torch's own report is read instead.
+torch itself (MKL) torch's own report is read instead.
 """
 
 from __future__ import annotations
@@ -9,80 +9,71 @@ from __future__ import annotations
 import re
 
 from ..fingerprint.facts import unread
+from .inprocess_libraries import found, torch_reports
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from typing import Any
 
     from ..system import System
     from .inprocess import Readings, Seen
 
-_OPENBLAS = re.compile(r"/lib[^/]*openblas[^/]*\.(so|dylib|dll)[^/]*$")
-_OPENMP = re.compile(r"/lib(gomp|iomp5|omp)[^/]*\.(so|dylib)[^/]*$")
+_OPENBLAS = re.compile(r"/lib[^/]*openblas[^/]*\.(so|dylib)[^/]*$")
+_OPENMP = re.compile(r"/lib(gomp|iomp5|omp)[-.][^/]*$")
 _MKL = re.compile(r"/libmkl_rt[^/]*\.so[^/]*$")
-_SYMBOLS = tuple((prefix, suffix) for prefix in ("scipy_", "") for suffix in ("64_", "", "_64"))
+#: what builders put around OpenBLAS's names.
+_AROUND = tuple((prefix, suffix) for prefix in ("scipy_", "") for suffix in ("64_", "", "_64"))
 
 
 def read(system: System, seen: Seen, readings: Readings) -> None:
-    """Record every pool, and the libraries' versions."""
+    """Record the size of every pool."""
     mapped = system.mapped_files()
-    torch = system.loaded_modules().get("torch")
-    reports = _reports(torch)
-    pools = [pool for path in mapped if _OPENBLAS.search(path) for pool in _openblas(system, path)]
-    readings.attempt("threads.blas_pools", "loaded-library", lambda: _distinct(pools))
+    reports = torch_reports(system.loaded_modules().get("torch"))
+    readings.attempt("threads.blas_pools", "loaded-library", lambda: blas_pools(system, mapped))
     readings.attempt("threads.openmp", "loaded-library", lambda: _openmp(system, mapped, reports))
     readings.attempt("threads.mkl", "loaded-library", lambda: _mkl(system, mapped, reports))
-    _version(readings, "openblas", _one(sorted({pool["version"] for pool in pools if pool["version"]})), bool(pools))
-    _version(readings, "mkl", _found(r"Math Kernel Library Version (\S+?)-Product", reports),
-             any(_MKL.search(path) for path in mapped))
-    _version(readings, "onednn", _found(r"MKL-DNN v(\S+)", reports), any("libdnnl" in path for path in mapped))
 
 
-def _version(readings: Readings, name: str, version: str | None, loaded: bool) -> None:
-    """Record the version a loaded library reports; ``not-reported`` where it is loaded and silent."""
-    path = f"libraries.{name}.loaded"
-    readings.put(path, "loaded-library", version or unread("not-reported" if loaded else "not-loaded"))
+def blas_pools(system: System, mapped: list[str]) -> list[dict[str, Any]]:
+    """Return the pool of every mapped OpenBLAS, sorted; two copies of one library are two pools."""
+    libraries = [system.load_library(path) for path in mapped if _OPENBLAS.search(path)]
+    pools = [pool for pool in map(_openblas, libraries) if pool is not None]
+    return sorted(pools, key=lambda pool: [str(pool[name]) for name in sorted(pool)])
 
 
-def _reports(torch: Any) -> str:
-    """Return torch's own words on the libraries linked into it; empty where it was not imported."""
-    config = getattr(torch, "__config__", None)
-    if config is None or not hasattr(config, "parallel_info"):
-        return ""
-    return f"{config.show()}\n{config.parallel_info()}"
+def openblas_words(library: Any) -> list[str]:
+    """Return the configuration text of an OpenBLAS in words, as ``OpenBLAS 0.3.30 USE64BITINT ... Haswell``."""
+    around = _symbols(library)
+    return _text(library, "openblas_get_config", around).split() if around else []
 
 
-def _openblas(system: System, path: str) -> list[dict[str, Any]]:
-    """Return the pool of one OpenBLAS, with the names its builders gave the symbols; nothing when it has none."""
-    library = system.load_library(path)
-    for prefix, suffix in _SYMBOLS:
-        count = getattr(library, f"{prefix}openblas_get_num_threads{suffix}", None)
-        if count is not None:
-            config = _text(library, f"{prefix}openblas_get_config{suffix}")
-            words = config.split()
-            version = words[1] if len(words) > 1 and words[0] == "OpenBLAS" else None
-            return [{"library": "openblas", "version": version,
-                     "architecture": _text(library, f"{prefix}openblas_get_corename{suffix}") or None,
-                     "threads": int(count())}]
-    return []
+def _openblas(library: Any) -> dict[str, Any] | None:
+    """Return one pool; ``None`` for a file that is no whole OpenBLAS."""
+    around = _symbols(library)
+    if around is None:
+        return None
+    words = openblas_words(library)
+    count = getattr(library, f"{around[0]}openblas_get_num_threads{around[1]}")
+    return {"library": "openblas", "version": words[1] if words[:1] == ["OpenBLAS"] and len(words) > 1 else None,
+            "architecture": _text(library, "openblas_get_corename", around) or None, "threads": int(count())}
 
 
-def _text(library: Any, symbol: str) -> str:
+def _symbols(library: Any) -> tuple[str, str] | None:
+    """Return prefix and suffix of the names in this build."""
+    return next((around for around in _AROUND
+                 if hasattr(library, f"{around[0]}openblas_get_num_threads{around[1]}")), None)
+
+
+def _text(library: Any, name: str, around: tuple[str, str]) -> str:
     """Call a function that returns a C string; empty where the library lacks it."""
     import ctypes
 
-    function: Callable[[], Any] | None = getattr(library, symbol, None)
+    function = getattr(library, f"{around[0]}{name}{around[1]}", None)
     if function is None:
         return ""
-    function.restype = ctypes.c_char_p  # type: ignore[attr-defined]  # a ctypes function pointer
+    function.restype = ctypes.c_char_p
     answer = function()
     return answer.decode("ascii", "replace") if isinstance(answer, bytes) else ""
-
-
-def _distinct(pools: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return the pools sorted, alike ones each kept: two copies of one library are two pools."""
-    return sorted(pools, key=lambda pool: [str(pool[name]) for name in sorted(pool)])
 
 
 def _openmp(system: System, mapped: list[str], reports: str) -> Any:
@@ -94,7 +85,7 @@ def _openmp(system: System, mapped: list[str], reports: str) -> Any:
             if function is not None:
                 counts.add(int(function()))
     if not counts:
-        reported = _found(r"omp_get_max_threads\(\) : (\d+)", reports)
+        reported = found(r"omp_get_max_threads\(\) : (\d+)", reports)
         return int(reported) if reported else None
     return counts.pop() if len(counts) == 1 else unread("not-reported")
 
@@ -104,15 +95,5 @@ def _mkl(system: System, mapped: list[str], reports: str) -> Any:
     for path in mapped:
         if _MKL.search(path):
             return int(system.load_library(path).MKL_Get_Max_Threads())
-    reported = _found(r"mkl_get_max_threads\(\) : (\d+)", reports)
+    reported = found(r"mkl_get_max_threads\(\) : (\d+)", reports)
     return int(reported) if reported else None
-
-
-def _found(pattern: str, text: str) -> str | None:
-    match = re.search(pattern, text)
-    return match.group(1) if match else None
-
-
-def _one(values: list[str]) -> str | None:
-    """Return the only value, or the values in one word where copies differ."""
-    return ", ".join(values) or None

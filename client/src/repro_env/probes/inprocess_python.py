@@ -87,8 +87,9 @@ def _framework(name: str, module: Any, readings: Readings) -> None:
     readings.put(f"{path}.imported", "interpreter", module is not None)
     if module is None:
         return
-    readings.attempt(f"{path}.version", name, lambda: str(module.__version__))
+    source = name if name in ("torch", "numpy") else "interpreter"
+    readings.attempt(f"{path}.version", source, lambda: str(module.__version__))
     versions = getattr(module, "version", None)
     revision = getattr(versions, "git_version", None) or getattr(versions, "git_revision", None)
     if isinstance(revision, str) and revision and revision != "Unknown":
-        readings.put(f"{path}.revision", name, revision)
+        readings.put(f"{path}.revision", source, revision)
