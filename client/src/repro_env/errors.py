@@ -6,6 +6,7 @@ ReproEnvError
 ├── UsageError           a setting or argument is wrong; says what was expected
 ├── UnknownFormat        an imported text is of no known format
 ├── ProbeFailed          a look at the machine failed; carries the unread code of the facts it was for
+├── SpoolError           a document or file could not be kept on the disk
 └── TransportError       the service could not be reached or did not take the document
 """
 
@@ -44,6 +45,10 @@ class ProbeFailed(ReproEnvError):
         super().__init__(message)
         self.code = code
         self.message = message
+
+
+class SpoolError(ReproEnvError):
+    """A document or a file that the user named could not be kept on the disk; names the folder and why."""
 
 
 class TransportError(ReproEnvError):
