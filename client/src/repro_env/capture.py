@@ -33,10 +33,11 @@ _NODE_BLIND = {"system": ("libc", "encoding"), "cpu": ("torch_capability", "nump
 _NOT_SECTIONS = ("sources", "errors", "durations_us", "capture")
 
 
-def capture(system: System, *, vantage: str = "prologue", subject: str | None = None, python: str | None = None,
-            budget_s: float = BUDGET_S, run_id: str | None = None, project: str | None = None,
-            group: str | None = None, labels: dict[str, str] | None = None, sequence: int = 0,
-            moment: str | None = None, overrides: dict[str, Any] | None = None) -> dict[str, Any]:
+def capture(  # noqa: PLR0913 - one keyword for each thing that a caller may know of the look
+        system: System, *, vantage: str = "prologue", subject: str | None = None, python: str | None = None,
+        budget_s: float = BUDGET_S, run_id: str | None = None, project: str | None = None, group: str | None = None,
+        labels: dict[str, str] | None = None, sequence: int = 0, moment: str | None = None,
+        overrides: dict[str, Any] | None = None) -> dict[str, Any]:
     """Return one observation as a document that ``fingerprint.validate`` accepts. Never raises for the machine.
 
     ``subject`` is detected when not given: ``process`` at the vantages process and exit, ``node`` in a Slurm Prolog
@@ -103,7 +104,7 @@ def _guarded(path: str, probe: Callable[[System, Look], dict[str, Any]], look: L
         return blank(path, look.failed(path, error.code, error.message)["unread"])
     except PermissionError:
         return blank(path, look.failed(path, "denied", "the machine refused a file that this look needs")["unread"])
-    except Exception as error:  # noqa: BLE001  # the one guard of the host contract
+    except Exception as error:  # noqa: BLE001 - the one guard of the host contract
         return blank(path, look.failed(path, "failed", f"the look raised {type(error).__name__}")["unread"])
     if look.subject == "node":
         facts.update(dict.fromkeys(_NODE_BLIND.get(path, ()), unread("other-subject")))

@@ -8,17 +8,18 @@ from __future__ import annotations
 
 import os
 
-try:
-    from _sha1 import sha1
-except ImportError:  # an interpreter built without its own hashes: OpenSSL's costs 3 ms more to load
-    from hashlib import sha1
-
 from .fingerprint.facts import unread
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from hashlib import sha1
     from typing import Any
+else:
+    try:
+        from _sha1 import sha1
+    except ImportError:  # an interpreter built without its own hashes; OpenSSL's cost 3 ms more to load
+        from hashlib import sha1
 
 #: RFC 9562 name space of URLs, in which the two below were made from ``urn:repro-env:run`` and ``:observation``.
 URL_NAMESPACE = bytes.fromhex("6ba7b8119dad11d180b400c04fd430c8")
@@ -36,7 +37,8 @@ _MASKS = ("CUDA_VISIBLE_DEVICES", "NVIDIA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES
 
 def uuid5(namespace: bytes, name: str) -> str:
     """Return the name-based UUID (version 5) of ``name`` in ``namespace``."""
-    return _text(sha1(namespace + name.encode("utf-8", "backslashreplace")).digest()[:16], 5)
+    name_bytes = name.encode("utf-8", "backslashreplace")
+    return _text(sha1(namespace + name_bytes).digest()[:16], 5)  # noqa: S324 - RFC 9562 fixes the hash of version 5
 
 
 def uuid7(now_s: float) -> str:

@@ -114,7 +114,7 @@ def _attempt(function: Callable[[], Any]) -> dict[str, Any]:
         return {"value": function()}
     except ProbeFailed as error:
         return {"code": error.code, "message": error.message}
-    except Exception as error:
+    except Exception as error:  # noqa: BLE001 - carried to the caller as ProbeFailed
         return {"code": "failed", "message": f"the call raised {type(error).__name__}"}
 
 

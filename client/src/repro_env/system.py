@@ -23,7 +23,7 @@ OUTPUT_LIMIT = 1 << 20
 
 
 class System:
-    """This machine, seen from this process."""
+    """The machine, seen from this process."""
 
     @property
     def environ(self) -> Mapping[str, str]:
@@ -177,7 +177,7 @@ class System:
         """Return what the running interpreter says of itself: paths, version, implementation, build."""
         return {
             "executable": sys.executable, "prefix": sys.prefix, "base_prefix": sys.base_prefix,
-            "version": "%d.%d.%d" % sys.version_info[:3] + _pre_release(sys.version_info),
+            "version": ".".join(map(str, sys.version_info[:3])) + _pre_release(sys.version_info),
             "implementation": sys.implementation.name, "text": sys.version,
             "free_threaded": "free-threading" in sys.version, "search_path": list(sys.path),
         }

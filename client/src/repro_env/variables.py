@@ -77,8 +77,8 @@ ALLOWED: tuple[str, ...] = tuple(sorted(name for names in GROUPS.values() for na
 MAX_VALUE = 4096
 #: variables whose value may be an explicit list of processors, which differs from rank to rank.
 _PLACEMENT = {"OMP_PLACES": "{", "KMP_AFFINITY": "proclist"}
-_TOKEN_STARTS = ("hf_", "ghp_", "gho_", "ghs_", "ghu_", "github_pat_", "glpat-", "sk-", "xoxb-", "xoxp-", "AKIA", "ASIA",
-                 "eyJ", "AIza", "ya29.", "npm_", "pypi-", "dckr_pat_", "nvapi-", "wandb_", "-----BEGIN")
+_TOKEN_STARTS = ("hf_", "ghp_", "gho_", "ghs_", "ghu_", "github_pat_", "glpat-", "sk-", "xoxb-", "xoxp-", "AKIA",
+                 "ASIA", "eyJ", "AIza", "ya29.", "npm_", "pypi-", "dckr_pat_", "nvapi-", "wandb_", "-----BEGIN")
 _TELLTALES = ("token=", "secret=", "password=", "passwd=", "api_key=", "apikey=", "access_key=", "authorization:",
               "bearer ", "signature=", "x-amz-")
 _BREAKS = str.maketrans(dict.fromkeys(" \t\n,;:=&?\"'()[]{}<>|@/", " "))

@@ -87,7 +87,7 @@ def _field(line: str) -> tuple[str, str]:
 
 
 def queried_devices(look: Look) -> list[dict[str, Any]]:
-    """Return the devices as nvidia-smi lists them; raise ``ProbeFailed`` when it is missing, hangs or talks nonsense."""
+    """Return the devices as nvidia-smi lists them; raise ``ProbeFailed`` when it is missing, hangs, talks nonsense."""
     try:
         rows = _query(look, ("compute_cap", *_QUERY))
     except ProbeFailed as error:
@@ -103,7 +103,8 @@ def queried_devices(look: Look) -> list[dict[str, Any]]:
 
 def _query(look: Look, columns: tuple[str, ...]) -> list[dict[str, str]]:
     text = look.run(["nvidia-smi", f"--query-gpu={','.join(columns)}", "--format=csv,noheader,nounits"], "nvidia-smi")
-    rows = [dict(zip(columns, (cell.strip() for cell in line.split(",")))) for line in text.splitlines() if line.strip()]
+    rows = [dict(zip(columns, (cell.strip() for cell in line.split(","))))
+            for line in text.splitlines() if line.strip()]
     if not rows or not all(len(row) == len(columns) and row["memory.total"].isdigit() and
                            row["uuid"].startswith("GPU-") for row in rows):
         raise ProbeFailed("failed", "nvidia-smi answered something other than the table it was asked for")

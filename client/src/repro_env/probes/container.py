@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from ..system import System
     from .look import Look
 
-_GROUP_MARKS = (("kubepods", "kubernetes"), ("/docker", "docker"), ("libpod", "podman"), ("cri-containerd", "containerd"),
-                ("containerd", "containerd"), ("enroot", "enroot"))
+_GROUP_MARKS = (("kubepods", "kubernetes"), ("/docker", "docker"), ("libpod", "podman"), ("containerd", "containerd"),
+                ("enroot", "enroot"))
 
 
 def probe(system: System, look: Look) -> dict[str, Any]:

@@ -49,7 +49,7 @@ def probe(system: System, look: Look) -> dict[str, Any]:
 
 
 def scan(system: System, look: Look) -> tuple[list[Found], bool]:
-    """Return the distributions in the order of the path, and whether all its folders could be read; kept in ``look``."""
+    """Return the distributions in the order of the path, and whether all its folders could be read; read once."""
     if "distributions" not in look.findings:
         found: list[Found] = []
         entries: list[tuple[str, list[str]]] = []
@@ -125,7 +125,7 @@ def _headers(system: System, paths: list[str]) -> tuple[str | None, str | None]:
             lines = system.read_text(path, 8192).splitlines()
         except OSError:
             continue
-        fields = {}
+        fields: dict[str, str] = {}
         for line in lines:
             if not line:
                 break
@@ -155,8 +155,7 @@ def parse_origin(record: Any) -> dict[str, Any]:
     if not isinstance(record, dict) or not isinstance(record.get("url"), str):
         return dict.fromkeys(_INDEX, unread("failed"))
     url = without_credentials(record["url"])
-    vcs = record.get("vcs_info") if isinstance(record.get("vcs_info"), dict) else {}
-    folder = record.get("dir_info") if isinstance(record.get("dir_info"), dict) else {}
+    vcs, folder = (record[key] if isinstance(record.get(key), dict) else {} for key in ("vcs_info", "dir_info"))
     kind, revision = vcs.get("vcs"), vcs.get("commit_id")
     return {"origin": f"{kind}+{url}" if isinstance(kind, str) else url,
             "revision": revision if isinstance(revision, str) else None,

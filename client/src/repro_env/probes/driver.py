@@ -37,6 +37,7 @@ def probe(system: System, look: Look) -> dict[str, Any]:
 
 def nvidia(system: System, look: Look) -> dict[str, Any]:
     """Return NVIDIA's driver: the kernel's own word first, NVML's for the CUDA level."""
+    module: Any
     module, flavour = kernel_module(system)
     level: Any
     try:

@@ -175,7 +175,7 @@ def _kind(system: System, prefix: str, base_prefix: str) -> str:
 def _library_version(system: System, prefix: str) -> str:
     """Return the version in the name of the only ``lib/python*`` below ``prefix``, empty when it does not decide."""
     try:
-        names = [name for name in system.list_dir(os.path.join(prefix, "lib")) if name.startswith(("python3.", "pypy3."))]
+        names = [name for name in system.list_dir(f"{prefix}/lib") if name.startswith(("python3.", "pypy3."))]
     except OSError:
         return ""
     return short_version(names[0].replace("python", "", 1)) if len(names) == 1 else ""
@@ -196,7 +196,8 @@ def _header_version(system: System, prefix: str, short: str) -> str | None:
 def _site_folders(prefix: str, short: str) -> list[str]:
     folders = [f"{prefix}/lib/python{short}/site-packages", f"{prefix}/lib64/python{short}/site-packages"]
     if prefix == "/usr":
-        folders = [f"/usr/local/lib/python{short}/dist-packages", f"/usr/lib/python{short.partition('.')[0]}/dist-packages",
+        major = short.partition(".")[0]
+        folders = [f"/usr/local/lib/python{short}/dist-packages", f"/usr/lib/python{major}/dist-packages",
                    f"/usr/local/lib/python{short}/site-packages", *folders]
     return folders
 
@@ -232,8 +233,7 @@ def _added(system: System, folder: str) -> list[str]:
             lines = system.read_text(os.path.join(folder, name)).splitlines()
         except OSError:
             continue
-        for line in lines:
-            line = line.strip()
+        for line in map(str.strip, lines):
             target = os.path.join(folder, line)
             if line and not line.startswith(("#", "import ", "import\t")) and system.is_dir(target):
                 added.append(target)

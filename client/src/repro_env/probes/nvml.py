@@ -29,7 +29,7 @@ PER_SM = {"6.0": (64, 2048), "6.1": (128, 2048), "7.0": (64, 2048), "7.5": (64, 
 
 
 def read(look: Look) -> dict[str, Any]:
-    """Return what NVML says, from one call a capture; raise ``ProbeFailed`` each time it is asked and did not answer."""
+    """Return what NVML says, asked once a capture; raise ``ProbeFailed`` whenever it did not answer."""
     if "nvml" not in look.findings:
         try:
             look.findings["nvml"] = look.call(lambda: _session(look.system), "nvml", limit_s=0.8)
@@ -207,7 +207,7 @@ class Nvml:
 
 def form_factor(name: str) -> Any:
     """Return the form factor a device's name states; most names state none."""
-    for mark, form in (("SXM", "SXM"), ("PCIe", "PCIe"), ("PCIE", "PCIe"), ("NVL", "PCIe"), ("HBM3", "SXM")):
-        if mark in name and (mark != "HBM3" or "H100 80GB HBM3" in name):
+    for mark, form in (("SXM", "SXM"), ("PCIe", "PCIe"), ("PCIE", "PCIe"), ("NVL", "PCIe"), ("H100 80GB HBM3", "SXM")):
+        if mark in name:
             return form
     return {"unread": "not-reported"}

@@ -145,11 +145,10 @@ def remote(system: System, common: str) -> Any:
 
 
 def sections(text: str) -> dict[tuple[str, str], dict[str, str]]:
-    """Return git's configuration text as (section, subsection) -> keys; later values win, includes are not followed."""
+    """Return git's configuration as (section, subsection) -> keys; later values win, includes are not followed."""
     result: dict[tuple[str, str], dict[str, str]] = {}
     current: dict[str, str] = {}
-    for line in text.splitlines():
-        line = line.strip()
+    for line in map(str.strip, text.splitlines()):
         if line.startswith("["):
             kind, _, name = line[1:].rpartition("]")[0].partition(" ")
             current = result.setdefault((kind.lower(), name.strip().strip('"')), {})
@@ -188,9 +187,8 @@ def difference(look: Look, top: str) -> dict[str, Any]:
     try:
         text = look.run(argv, "git diff", GIT_LIMIT_S, DIFF_LIMIT)
     except ProbeFailed as error:
-        message = error.message if error.code == "timeout" else f"{error.message} (is the repository owned by another " \
-                                                                "user, or without a commit?)"
-        look.failed("program.source.dirty", error.code, message)
+        hint = "" if error.code == "timeout" else " (is the repository another user's, or without a commit?)"
+        look.failed("program.source.dirty", error.code, error.message + hint)
         return {"dirty": unread(error.code), "diff_digest": unread(error.code)}
     look.sources["program.source.dirty"] = look.sources["program.source.diff_digest"] = "git"
     return {"dirty": bool(text), "diff_digest": digest_bytes(text.encode("utf-8", "replace")) if text else None}
