@@ -1,12 +1,12 @@
-"""repro-env: may these two results be compared, and if not, what in their environments stands between them?
+"""The public interface for a running program: ``observe`` it, and ``report_result`` what it computed.
 
-The public interface for a running program. Importing this loads nothing else; ``repro-env run -- CMD`` observes a
+The question behind it: may two results be compared, and if not, what in their environments stands between them? Importing this loads nothing else; ``repro-env run -- CMD`` observes a
 program without any change to it.
 """
 
 from __future__ import annotations
 
-from .version import VERSION as __version__
+from . import version
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from .process import Observation
 
 __all__ = ["__version__", "observe", "report_result"]
+__version__ = version.VERSION
 
 
 def observe(*, project: str | None = None, group: str | None = None,

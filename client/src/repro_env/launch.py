@@ -36,7 +36,7 @@ def main(argv: list[str], settings: Any) -> int:
     sys.stdout.flush()
     sys.stderr.flush()
     try:
-        os.execve(path, argv, injection.inject(os.environ, handed_over(settings)))
+        os.execve(path, argv, injection.inject(os.environ, handed_over(settings)))  # noqa: S606 - what run is for
     except OSError as error:
         _say(f"run: {path} could not be started: {error.strerror}")
         return NOT_FOUND if isinstance(error, FileNotFoundError) else NOT_EXECUTABLE

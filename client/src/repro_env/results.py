@@ -37,8 +37,7 @@ def _feed(digest: Any, value: Any, depth: int) -> None:
     """Add one value, framed so that no two values feed the same bytes."""
     if depth > 32:
         raise TypeError(f"expected {EXPECTED}, got containers nested deeper than 32 levels")
-    if callable(getattr(value, "state_dict", None)):
-        value = value.state_dict()
+    value = value.state_dict() if callable(getattr(value, "state_dict", None)) else value
     if hasattr(value, "items"):
         _frame(digest, "mapping", str(len(value)))
         for key, item in sorted(value.items(), key=lambda pair: str(pair[0])):
@@ -48,7 +47,13 @@ def _feed(digest: Any, value: Any, depth: int) -> None:
         _frame(digest, "list", str(len(value)))
         for item in value:
             _feed(digest, item, depth + 1)
-    elif value is None or isinstance(value, (bool, int, float, str)):
+    else:
+        _single(digest, value)
+
+
+def _single(digest: Any, value: Any) -> None:
+    """Add one value that holds no others."""
+    if value is None or isinstance(value, (bool, int, float, str)):
         _frame(digest, type(value).__name__, value.hex() if isinstance(value, float) else str(value))
     elif isinstance(value, (bytes, bytearray)):
         _elements(digest, "uint8", (len(value),), value)

@@ -69,8 +69,8 @@ class Watch:
         if register is not None:
             register(self._after_step)
         if not self.child:
-            self._forward_handle = sys.modules["torch.nn.modules.module"].register_module_forward_hook(  # type: ignore[attr-defined]  # torch's own
-                self._after_forward)
+            modules = sys.modules["torch.nn.modules.module"]
+            self._forward_handle = modules.register_module_forward_hook(self._after_forward)
 
     def dynamo_imported(self, eval_frame: Any) -> None:
         """Stop watching forward passes when the program compiles: torch warns of global hooks on compiled modules."""
@@ -98,7 +98,7 @@ class Watch:
             self._leave_forward()
             self._look("first-step")
 
-    def _after_forward(self, module: Any, *_: Any) -> None:
+    def _after_forward(self, *_: Any) -> None:
         """Torch's global hook after a forward pass: note autocast; without gradients no step is to be expected."""
         guarded(self._note_forward)()
 
@@ -109,7 +109,7 @@ class Watch:
         torch = sys.modules["torch"]
         process.STATE.seen.settled = True
         process.STATE.seen.note_autocast(inprocess_torch.autocast(torch))
-        if not torch.is_grad_enabled() and not self.looked:  # type: ignore[attr-defined]  # torch's own
+        if not torch.is_grad_enabled() and not self.looked:
             self._look("first-forward")
 
     def _leave_forward(self) -> None:
@@ -181,7 +181,7 @@ class ImportHook:
     def _done(self, name: str, module: Any) -> None:
         callback = self.callbacks.pop(name, None)
         if not self.callbacks and self in sys.meta_path:
-            sys.meta_path.remove(self)  # type: ignore[arg-type]  # a finder by its form
+            sys.meta_path.remove(self)
         if callback is not None:
             guarded(callback)(module)
 

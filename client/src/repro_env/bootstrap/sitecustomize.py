@@ -26,8 +26,8 @@ def _restore_path() -> None:
 
 def _start_watching(packed: str) -> None:
     """Import repro_env from where this file lies, without a trace on ``sys.path``, and start watching."""
-    if sys.version_info < (3, 9):
-        raise RuntimeError("needs Python 3.9 or newer, this is %d.%d" % sys.version_info[:2])
+    if sys.version_info < (3, 9):  # noqa: UP036 - PYTHONPATH reaches every interpreter
+        raise RuntimeError("needs Python 3.9 or newer, this is {}.{}".format(*sys.version_info))
     from importlib.machinery import SourceFileLoader
     from importlib.util import module_from_spec, spec_from_file_location
 
@@ -36,7 +36,8 @@ def _start_watching(packed: str) -> None:
     if "repro_env" not in sys.modules:
         spec = spec_from_file_location("repro_env", file, loader=SourceFileLoader("repro_env", file),
                                        submodule_search_locations=[package])
-        assert spec is not None and spec.loader is not None  # both were just given
+        if spec is None or spec.loader is None:
+            raise ImportError("expected the package repro_env around " + _HERE)
         module = module_from_spec(spec)
         sys.modules["repro_env"] = module
         spec.loader.exec_module(module)
@@ -52,9 +53,9 @@ if _packed is not None:
         _start_watching(_packed)
     except Exception as error:  # noqa: BLE001 - the guard of the host contract: the program runs whatever fails here
         if sys.stderr is not None:
-            sys.stderr.write("repro-env: this program is not observed: %s\n" % error)
+            sys.stderr.write("repro-env: this program is not observed: {}\n".format(error))  # noqa: UP032 - as above
 
 # The next sitecustomize on the path takes our place; where there is none, the ImportError that this raises is the
 # one the interpreter expects.
 sys.modules.pop("sitecustomize", None)
-import sitecustomize  # noqa: E402,F401 - has to come last
+import sitecustomize  # type: ignore[import-not-found]  # noqa: E402,F401 - the next one, at the end

@@ -101,7 +101,5 @@ def _withhold_early(readings: Readings) -> None:
         if path in readings.facts:
             readings.facts[path] = unread("too-early")
     for path, value in readings.facts.items():
-        if path.endswith(".imported") and value is False:
-            readings.facts[path] = unread("too-early")
-        elif path.startswith("libraries.") and value is None:
+        if (path.endswith(".imported") and value is False) or (path.startswith("libraries.") and value is None):
             readings.facts[path] = unread("too-early")

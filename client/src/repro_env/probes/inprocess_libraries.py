@@ -35,7 +35,9 @@ def read(system: System, seen: Seen, readings: Readings) -> None:
 def torch_reports(torch: Any) -> str:
     """Return torch's own words on what is linked into it; empty where it was not imported."""
     config = getattr(torch, "__config__", None)
-    return f"{config.show()}\n{config.parallel_info()}" if hasattr(config, "parallel_info") else ""
+    if config is None or not hasattr(config, "parallel_info"):
+        return ""
+    return f"{config.show()}\n{config.parallel_info()}"
 
 
 def found(pattern: str, text: str) -> str | None:
@@ -114,7 +116,8 @@ def openblas_version(library: Any) -> str | None:
 
 #: section key, how its files are named, and how it is asked.
 _LIBRARIES: tuple[tuple[str, str, Callable[[Any], str | None] | None], ...] = (
-    ("cuda_runtime", r"/libcudart[-.][^/]*$", _integer("cudaRuntimeGetVersion", lambda n: f"{n // 1000}.{n % 1000 // 10}")),
+    ("cuda_runtime", r"/libcudart[-.][^/]*$",
+     _integer("cudaRuntimeGetVersion", lambda n: f"{n // 1000}.{n % 1000 // 10}")),
     ("cublas", r"/libcublas\.so[^/]*$", _property("cublasGetProperty")),
     ("cudnn", r"/libcudnn\.so[^/]*$", _cudnn),
     ("cufft", r"/libcufft\.so[^/]*$", _property("cufftGetProperty")),

@@ -16,51 +16,6 @@ if TYPE_CHECKING:
     from ..system import System
     from .inprocess import Readings, Seen
 
-_NEW_PRECISION = (("fp32_generic", "generic", "all"), ("fp32_cuda_matmul", "cuda", "matmul"),
-                  ("fp32_cudnn_conv", "cuda", "conv"), ("fp32_cudnn_rnn", "cuda", "rnn"),
-                  ("fp32_mkldnn_matmul", "mkldnn", "matmul"), ("fp32_mkldnn_conv", "mkldnn", "conv"),
-                  ("fp32_mkldnn_rnn", "mkldnn", "rnn"))
-
-_PRECISION = (
-    ("precision.allow_tf32_matmul", "torch", lambda torch: _allow_tf32(torch, "matmul")),
-    ("precision.allow_tf32_cudnn", "torch", lambda torch: _allow_tf32(torch, "conv", "rnn")),
-    ("precision.float32_matmul_precision", "torch", lambda torch: _float32_matmul_precision(torch)),
-    ("precision.fp16_reduced_reduction", "torch",
-     lambda torch: _first(torch._C._get_cublas_allow_fp16_reduced_precision_reduction())),
-    ("precision.bf16_reduced_reduction", "torch",
-     lambda torch: _first(torch._C._get_cublas_allow_bf16_reduced_precision_reduction())),
-    ("precision.fp16_accumulation", "torch", lambda torch: _call(torch, "_get_cublas_allow_fp16_accumulation")),
-    ("precision.default_dtype", "torch", lambda torch: dtype_name(torch.get_default_dtype())),
-)
-_DETERMINISM = (
-    ("determinism.deterministic_algorithms", "torch", lambda torch: torch._C._get_deterministic_algorithms()),
-    ("determinism.warn_only", "torch", lambda torch: torch._C._get_deterministic_algorithms_warn_only()),
-    ("determinism.fill_uninitialized_memory", "torch",
-     lambda torch: _call(torch, "_get_deterministic_fill_uninitialized_memory")),
-    ("determinism.cudnn_enabled", "torch", lambda torch: torch._C._get_cudnn_enabled()),
-    ("determinism.cudnn_deterministic", "torch", lambda torch: torch._C._get_cudnn_deterministic()),
-    ("determinism.cudnn_benchmark", "torch", lambda torch: torch._C._get_cudnn_benchmark()),
-    ("determinism.sdp_flash", "torch", lambda torch: _call(torch, "_get_flash_sdp_enabled")),
-    ("determinism.sdp_mem_efficient", "torch", lambda torch: _call(torch, "_get_mem_efficient_sdp_enabled")),
-    ("determinism.sdp_math", "torch", lambda torch: _call(torch, "_get_math_sdp_enabled")),
-    ("determinism.sdp_cudnn", "torch", lambda torch: _call(torch, "_get_cudnn_sdp_enabled")),
-    ("determinism.mkldnn_enabled", "torch", lambda torch: _call(torch, "_get_mkldnn_enabled")),
-    ("determinism.mkldnn_deterministic", "torch", lambda torch: _call(torch, "_get_mkldnn_deterministic")),
-    ("determinism.tunable_op", "torch", lambda torch: _tunable_op(torch)),
-)
-_BUILD = (
-    ("frameworks.torch.cuda_build", "torch", lambda torch: torch.version.cuda),
-    ("frameworks.torch.rocm_build", "torch", lambda torch: torch.version.hip),
-    ("frameworks.torch.debug", "torch", lambda torch: bool(torch.version.debug)),
-    ("frameworks.torch.arch_list", "torch", lambda torch: _arch_list(torch)),
-    ("cpu.torch_capability", "torch", lambda torch: torch.backends.cpu.get_cpu_capability()),
-)
-_THREADS = (
-    ("threads.torch_intraop", "torch", lambda torch: torch.get_num_threads()),
-    ("threads.torch_interop", "torch", lambda torch: torch.get_num_interop_threads()),
-)
-
-
 def read(system: System, seen: Seen, readings: Readings) -> None:
     """Record what torch tells; nothing when the process has not imported it, or is still importing it."""
     modules = system.loaded_modules()
@@ -155,3 +110,48 @@ def _layout(modules: Any, readings: Readings) -> None:
     readings.attempt("collectives.backend", "torch", lambda: distributed.get_backend() if started else None)
     if started:
         readings.attempt("program.layout.world_size", "torch", distributed.get_world_size)
+
+
+_NEW_PRECISION = (("fp32_generic", "generic", "all"), ("fp32_cuda_matmul", "cuda", "matmul"),
+                  ("fp32_cudnn_conv", "cuda", "conv"), ("fp32_cudnn_rnn", "cuda", "rnn"),
+                  ("fp32_mkldnn_matmul", "mkldnn", "matmul"), ("fp32_mkldnn_conv", "mkldnn", "conv"),
+                  ("fp32_mkldnn_rnn", "mkldnn", "rnn"))
+
+_PRECISION = (
+    ("precision.allow_tf32_matmul", "torch", lambda torch: _allow_tf32(torch, "matmul")),
+    ("precision.allow_tf32_cudnn", "torch", lambda torch: _allow_tf32(torch, "conv", "rnn")),
+    ("precision.float32_matmul_precision", "torch", _float32_matmul_precision),
+    ("precision.fp16_reduced_reduction", "torch",
+     lambda torch: _first(torch._C._get_cublas_allow_fp16_reduced_precision_reduction())),
+    ("precision.bf16_reduced_reduction", "torch",
+     lambda torch: _first(torch._C._get_cublas_allow_bf16_reduced_precision_reduction())),
+    ("precision.fp16_accumulation", "torch", lambda torch: _call(torch, "_get_cublas_allow_fp16_accumulation")),
+    ("precision.default_dtype", "torch", lambda torch: dtype_name(torch.get_default_dtype())),
+)
+_DETERMINISM = (
+    ("determinism.deterministic_algorithms", "torch", lambda torch: torch._C._get_deterministic_algorithms()),
+    ("determinism.warn_only", "torch", lambda torch: torch._C._get_deterministic_algorithms_warn_only()),
+    ("determinism.fill_uninitialized_memory", "torch",
+     lambda torch: _call(torch, "_get_deterministic_fill_uninitialized_memory")),
+    ("determinism.cudnn_enabled", "torch", lambda torch: torch._C._get_cudnn_enabled()),
+    ("determinism.cudnn_deterministic", "torch", lambda torch: torch._C._get_cudnn_deterministic()),
+    ("determinism.cudnn_benchmark", "torch", lambda torch: torch._C._get_cudnn_benchmark()),
+    ("determinism.sdp_flash", "torch", lambda torch: _call(torch, "_get_flash_sdp_enabled")),
+    ("determinism.sdp_mem_efficient", "torch", lambda torch: _call(torch, "_get_mem_efficient_sdp_enabled")),
+    ("determinism.sdp_math", "torch", lambda torch: _call(torch, "_get_math_sdp_enabled")),
+    ("determinism.sdp_cudnn", "torch", lambda torch: _call(torch, "_get_cudnn_sdp_enabled")),
+    ("determinism.mkldnn_enabled", "torch", lambda torch: _call(torch, "_get_mkldnn_enabled")),
+    ("determinism.mkldnn_deterministic", "torch", lambda torch: _call(torch, "_get_mkldnn_deterministic")),
+    ("determinism.tunable_op", "torch", _tunable_op),
+)
+_BUILD = (
+    ("frameworks.torch.cuda_build", "torch", lambda torch: torch.version.cuda),
+    ("frameworks.torch.rocm_build", "torch", lambda torch: torch.version.hip),
+    ("frameworks.torch.debug", "torch", lambda torch: bool(torch.version.debug)),
+    ("frameworks.torch.arch_list", "torch", _arch_list),
+    ("cpu.torch_capability", "torch", lambda torch: torch.backends.cpu.get_cpu_capability()),
+)
+_THREADS = (
+    ("threads.torch_intraop", "torch", lambda torch: torch.get_num_threads()),
+    ("threads.torch_interop", "torch", lambda torch: torch.get_num_interop_threads()),
+)

@@ -1,0 +1,72 @@
+"""Real programs, started as a user starts them: with and without ``repro-env run``."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from repro_env.fingerprint.validate import validate
+
+RUN = [sys.executable, "-m", "repro_env", "run"]
+
+
+@dataclass(frozen=True)
+class Ended:
+    """A program that has ended, and what was kept of it."""
+
+    returncode: int
+    stdout: str
+    stderr: str
+    documents: list[dict[str, Any]]
+
+    def of(self, vantage: str) -> dict[str, Any]:
+        (document,) = [item for item in self.documents if item["capture"]["vantage"] == vantage]
+        return document
+
+
+def kept(spool: Path) -> list[dict[str, Any]]:
+    """The documents in a spool folder, each valid, in order of their looks."""
+    documents = [validate(json.loads(path.read_bytes())) for path in spool.glob("*.json")]
+    return sorted(documents, key=lambda document: (document["capture"]["process"]["pid"],
+                                                   document["capture"]["sequence"]))
+
+
+def environment(spool: Path, extra: dict[str, str]) -> dict[str, str]:
+    return {**os.environ, "REPRO_ENV_SPOOL": str(spool), "PYTHONDONTWRITEBYTECODE": "1", **extra}
+
+
+Start = Callable[..., Ended]
+
+
+@pytest.fixture
+def started(tmp_path: Path) -> Start:
+    """Start a command, plain or observed, in its own folder, and wait for its end."""
+    def start(*command: str, observed: bool = True, options: tuple[str, ...] = (), stdin: str = "",
+              cwd: Path | None = None, **variables: str) -> Ended:
+        spool = tmp_path / f"spool-{len(list(tmp_path.glob('spool-*')))}"
+        line = [*RUN, *options, "--", *command] if observed else list(command)
+        ended = subprocess.run(line, input=stdin, capture_output=True, text=True, timeout=120, check=False,
+                               cwd=cwd or tmp_path, env=environment(spool, variables))
+        return Ended(ended.returncode, ended.stdout, ended.stderr, kept(spool))
+
+    return start
+
+
+@pytest.fixture
+def script(tmp_path: Path) -> Callable[..., str]:
+    """Write a program and return its path."""
+    def write(text: str, name: str = "train.py") -> str:
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+        return str(path)
+
+    return write
