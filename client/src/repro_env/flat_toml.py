@@ -27,10 +27,7 @@ def parse(text: str, within: str, path: str) -> dict[str, Any]:
             if content.startswith("["):
                 table = _table(content, within, result)
             elif table is not None:
-                name, value = _pair(content)
-                if name in table:
-                    raise UsageError(f"{name} is set twice")
-                table[name] = value
+                _add(table, *_pair(content))
         except UsageError as error:
             raise UsageError(f"{path} line {number}: {error}") from error
     return result
@@ -51,6 +48,12 @@ def _table(header: str, within: str, result: dict[str, Any]) -> dict[str, Any] |
     return opened
 
 
+def _add(table: dict[str, Any], name: str, value: Any) -> None:
+    if name in table:
+        raise UsageError(f"{name} is set twice")
+    table[name] = value
+
+
 def _pair(line: str) -> tuple[str, Any]:
     name, equals, rest = line.partition("=")
     name = name.strip().strip('"')
@@ -61,8 +64,8 @@ def _pair(line: str) -> tuple[str, Any]:
 
 def _value(text: str, name: str) -> Any:
     if text[:3] in ('"""', "'''") or text[:1] in ("[", "{", ""):
-        raise UsageError(f'{name}: expected a text in quotes, a number, true or false, on one line; a table of texts is '
-                         f'written as [{name}] with key = "value" lines')
+        raise UsageError(f"{name}: expected a text in quotes, a number, true or false, on one line; a table of texts "
+                         f'is written as [{name}] with key = "value" lines')
     if text[0] in "\"'":
         value, rest = _quoted(text, name)
         if _without_comment(rest):
@@ -81,7 +84,8 @@ def _value(text: str, name: str) -> Any:
 
 def _quoted(text: str, name: str) -> tuple[str, str]:
     """Return a quoted text and what follows it."""
-    quote, parts, position = text[0], [], 1
+    quote, position = text[0], 1
+    parts: list[str] = []
     while position < len(text):
         character = text[position]
         if character == quote:

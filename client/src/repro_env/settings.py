@@ -170,9 +170,9 @@ def _apply_file(settings: Settings, folder: str | None) -> None:
         return
     for name, value in table.items():
         if name in FILE_KEYS:
-            spool = name == "spool" and isinstance(value, str)
-            value = os.path.join(os.path.dirname(path), os.path.expanduser(value)) if spool else value
-            _apply(settings, name, value, path, f"{path}: {name}")
+            place = name == "spool" and isinstance(value, str)
+            meant = os.path.join(os.path.dirname(path), os.path.expanduser(value)) if place else value
+            _apply(settings, name, meant, path, f"{path}: {name}")
         else:
             settings.warnings.append(f"{path}: unknown setting {name!r}; {_suggestion(name)}")
 
@@ -222,17 +222,21 @@ def _read_text(path: str) -> str:
 def _read_table(path: str) -> dict[str, Any]:
     """Return our settings from a TOML file; raise ``UsageError`` naming the line that is wrong."""
     within = TABLE if os.path.basename(path) == PYPROJECT else ""
-    text = _read_text(path)
-    if sys.version_info < (3, 11):
+    return _parse(_read_text(path), within, path)
+
+
+def _parse(text: str, within: str, path: str) -> dict[str, Any]:
+    if sys.version_info >= (3, 11):
+        import tomllib
+
+        try:
+            table: Any = tomllib.loads(text)
+        except tomllib.TOMLDecodeError as error:
+            raise UsageError(f"{path}: expected TOML: {error}") from error
+        for step in within.split(".") if within else ():
+            table = table.get(step, {}) if isinstance(table, dict) else {}
+        return table if isinstance(table, dict) else {}
+    else:  # noqa: RET505 - type checkers follow the two branches of a version check
         from .flat_toml import parse
 
         return parse(text, within, path)
-    import tomllib
-
-    try:
-        table: Any = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise UsageError(f"{path}: expected TOML: {error}") from error
-    for step in within.split(".") if within else ():
-        table = table.get(step, {}) if isinstance(table, dict) else {}
-    return table if isinstance(table, dict) else {}

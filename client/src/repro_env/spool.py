@@ -49,7 +49,7 @@ class Spool:
         try:
             os.makedirs(self.folder, mode=0o700, exist_ok=True)
             if not self.is_ours():
-                raise SpoolError(f"{self.folder}: the document was not kept there (the folder belongs to somebody else)")
+                raise SpoolError(f"{self.folder}: the document was not kept (the folder belongs to somebody else)")
             _write_durably(path, document)
         except OSError as error:
             raise SpoolError(f"{self.folder}: the document could not be kept ({error.strerror})") from error

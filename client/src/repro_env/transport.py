@@ -204,17 +204,22 @@ class _Exchange:
 
     def abandon(self) -> None:
         """End the exchange from outside: a thread that still waits for the socket ends too."""
-        import socket
-
         self.abandoned = True
         connected = getattr(self.connection, "sock", None)
         if connected is not None:
-            try:
-                connected.shutdown(socket.SHUT_RDWR)
-            except OSError:
-                pass  # closed by the other side already
+            _shut(connected)
         if self.connection is not None:
             self.connection.close()
+
+
+def _shut(connected: Any) -> None:
+    """Shut a socket down so that whoever waits on it wakes up."""
+    import socket
+
+    try:
+        connected.shutdown(socket.SHUT_RDWR)
+    except OSError:
+        return  # closed by the other side already
 
 
 def _proxy(address: Address) -> Address | None:
@@ -238,12 +243,13 @@ def _judged(address: Address, status: int, headers: dict[str, str], answer: byte
     if 200 <= status < 300:
         if value is None:
             kind = headers.get("content-type", "no type")
-            raise TransportError(f"{address.text} answered {kind} where JSON was expected; check that it is the address "
-                                 "of a repro-env service", retry=True, status=status)
+            raise TransportError(f"{address.text} answered {kind} where JSON was expected; check that it is the "
+                                 "address of a repro-env service", retry=True, status=status)
         return value
     if 300 <= status < 400:
-        raise TransportError(f"{address.text} redirects to {headers.get('location', 'nowhere')[:200]}; redirects are not "
-                             "followed, set the server to its final address", retry=True, status=status)
+        place = headers.get("location", "nowhere")[:200]
+        raise TransportError(f"{address.text} redirects to {place}; redirects are not followed, set the server to its "
+                             "final address", retry=True, status=status)
     if value is not None and ("title" in value or "detail" in value):
         told = ": ".join(str(value[name])[:500] for name in ("title", "detail") if value.get(name))
         raise TransportError(told, retry=status not in REFUSING, status=status)
