@@ -96,7 +96,7 @@ def _cpu_stack() -> Document:
     return {
         "accelerators": {"devices": None, "interconnect": None},
         "driver": dict.fromkeys(("kernel_module", "user_libcuda", "compat", "cuda_level", "kernel_flavour")),
-        "libraries": {**dict.fromkeys(LIBRARIES), "mkl": library("2024.2"), "onednn": library("3.12.0"),
+        "libraries": {**dict.fromkeys(LIBRARIES), "mkl": library("2025.0"), "onednn": library("3.12.0"),
                       "openblas": library("0.3.30"), "openmp": library("libgomp 4.5"), "system_cudnn": None,
                       "cuda_toolkit": None, "unvetted_kernels": []},
         "frameworks": {**dict.fromkeys(FRAMEWORKS), "backend": "cpu", "torch": framework("2.13.0+cpu"),

@@ -3,10 +3,43 @@
 from __future__ import annotations
 
 from ..rule import AnyRule
-from . import threads
+from . import (
+    accelerators,
+    collectives,
+    cpu,
+    determinism,
+    distributions,
+    driver,
+    frameworks,
+    interpreter,
+    known,
+    libraries,
+    precision,
+    program,
+    threads,
+)
 
-RULES: tuple[AnyRule, ...] = (*threads.RULES,)
+RULES: tuple[AnyRule, ...] = (
+    *known.RULES,
+    *libraries.WRONG,
+    *driver.BUILD,
+    *distributions.MEANINGS,
+    *program.RULES,
+    *accelerators.BACKENDS,
+    *precision.RULES,
+    *frameworks.BUILDS,
+    *accelerators.RULES,
+    *frameworks.RULES,
+    *determinism.RULES,
+    *collectives.RULES,
+    *threads.RULES,
+    *cpu.RULES,
+    *libraries.RULES,
+    *distributions.RULES,
+    *driver.RULES,
+    *interpreter.RULES,
+)
 RULES_BY_ID: dict[str, AnyRule] = {rule.id: rule for rule in RULES}
 
 #: Name of this rule set; recorded in every verdict and key, raised whenever a rule or level changes.
-RULESET = "2026.11.1"
+RULESET = "2026.11.2"

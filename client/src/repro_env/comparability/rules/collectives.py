@@ -1,0 +1,75 @@
+"""Layer ``collectives``: how ranks exchange numbers, and whether the ranks of a run share one environment."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..acting import all_hold, present, variable
+from ..levels import Level, SetBy
+from ..reading import Facts
+from ..rule import AnyRule, Condition, Distinction, Fails, Projection
+
+_CHANNELS = ("NCCL_MIN_NCHANNELS", "NCCL_MAX_NCHANNELS", "NCCL_CONF_FILE")
+_MEGATRON = "Megatron-LM documentation, deterministic training"
+
+
+def exchanged(path: str) -> Projection:
+    """Project one setting as it stands; a program alone has none."""
+    def project(facts: Facts) -> Any:
+        value = facts.read(path)
+        return "library default" if value is None else value
+    return project
+
+
+def channels(facts: Facts) -> Any:
+    """Settings that change how a reduction is cut."""
+    return [f"{name}={value}" for name in _CHANNELS if (value := variable(facts, name)) is not None] or "default"
+
+
+def in_switch(facts: Facts) -> Fails | None:
+    """Fail where reductions may run in the switch, where their order is not fixed."""
+    on = all_hold(facts, (lambda side: side.read("collectives.nvls") is True, _may_exchange))
+    return Fails("NVLS (in-switch reduction) may be used") if on else None
+
+
+def _may_exchange(facts: Facts) -> bool:
+    return facts.look("collectives.backend") is not None
+
+
+def one_environment(facts: Facts) -> Fails | None:
+    """A single process has one environment; the merge of a run's ranks makes this fail where they differ."""
+    return None
+
+
+def _rule(rule_id: str, cause: str, why: str, project: Projection, remedy: str, source: tuple[str, ...],
+          expected: Level = Level.CURVE) -> Distinction:
+    return Distinction(id=rule_id, layer="collectives", cause=cause, set_by=SetBy.PROGRAM, guaranteed=Level.CURVE,
+                       expected=expected, possible=Level.BITWISE, why=why, remedy=remedy, confidence="documented",
+                       effect="gradients are added in another order", source=source, project=project)
+
+
+RULES: tuple[AnyRule, ...] = (
+    Condition(
+        id="ranks-differ", layer="collectives", cause="ranks_differ", set_by=SetBy.MACHINE,
+        guaranteed=Level.STATISTICAL, expected=Level.CURVE, possible=Level.BITWISE, why="{detail} {side}",
+        effect="which rank runs where changes the result",
+        remedy="run every rank on the same image, driver and GPU model", confidence="documented",
+        source=("PyTorch documentation, Distributed Data Parallel: ranks are assumed alike",), holds=one_environment),
+    _rule("collective-backend", "collective_algorithm", "collectives by {expected} against {observed}",
+          lambda facts: present(facts.read("collectives.backend")), "use the same torch.distributed back end",
+          ("PyTorch documentation, torch.distributed",)),
+    _rule("collective-topology", "collective_topology", "ranks placed as {expected} against {observed}",
+          lambda facts: present(facts.read("collectives.topology")), "ask the scheduler for the same placement",
+          (_MEGATRON, "Megatron-LM issue 1881")),
+    _rule("collective-algorithm", "collective_algorithm", "NCCL algorithm {expected} against {observed}",
+          exchanged("collectives.algorithm"), "export the same NCCL_ALGO, for instance Ring", (_MEGATRON,)),
+    _rule("collective-protocol", "collective_algorithm", "NCCL protocol {expected} against {observed}",
+          exchanged("collectives.protocol"), "export the same NCCL_PROTO", (_MEGATRON,)),
+    _rule("collective-channels", "collective_algorithm", "NCCL channels {expected} against {observed}", channels,
+          "set the same NCCL channel variables and configuration file", ("nccl issue 1461",), Level.BITWISE),
+    Condition(
+        id="nvls", layer="collectives", cause="collective_algorithm", set_by=SetBy.PROGRAM, guaranteed=Level.CURVE,
+        expected=Level.CURVE, possible=Level.BITWISE, why="{detail} {side}: its order of additions is not fixed",
+        effect="sums over ranks differ between hosts and allocations", remedy="export NCCL_NVLS_ENABLE=0",
+        confidence="observed", source=("nccl issues 2360, 1497", _MEGATRON), holds=in_switch),
+)

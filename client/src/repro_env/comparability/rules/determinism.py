@@ -1,0 +1,238 @@
+"""Layer ``determinism``: switches and kernels that decide whether a program repeats."""
+
+from __future__ import annotations
+
+from typing import Any, Callable
+
+from ..acting import UNUSED, all_hold, imported, in_process, on_gpu, present, using, variable
+from ..levels import Level, SetBy
+from ..reading import Facts
+from ..rule import AnyRule, Condition, Distinction, Fails, Projection
+from ..versions import release
+
+_DOCS = "PyTorch documentation, torch.use_deterministic_algorithms"
+
+
+def gpu_torch(project: Projection) -> Projection:
+    """Limit a projection to torch on an accelerator."""
+    return on_gpu(using("torch")(project))
+
+
+@using("torch")
+def mode(facts: Facts) -> Any:
+    """Deterministic mode as one value: off, warn-only or strict."""
+    on = facts.read("determinism.deterministic_algorithms")
+    if not on:
+        return UNUSED if on is None else "off"
+    return "warn only" if facts.read("determinism.warn_only") else "strict"
+
+
+@on_gpu
+@using("torch")
+def cudnn_switches(facts: Facts) -> Any:
+    """cuDNN on or off and restricted to deterministic algorithms, as one value."""
+    if facts.read("determinism.cudnn_enabled") is False:
+        return "cuDNN off"
+    value = facts.read("determinism.cudnn_deterministic")
+    return UNUSED if value is None else ("deterministic algorithms" if value else "any algorithm")
+
+
+@on_gpu
+@using("torch")
+def cublas_workspace(facts: Facts) -> Any:
+    """The workspace that cuBLAS chooses algorithms by."""
+    return facts.read("determinism.cublas_workspace") or "library default"
+
+
+@using("torch")
+def attention_kernels(facts: Facts) -> Any:
+    """Attention kernels that SDPA may choose."""
+    names = ("flash", "mem_efficient", "math", "cudnn")
+    values = facts.read_all(*(f"determinism.sdp_{name}" for name in names))
+    return [name for name, value in zip(names, values) if value] if any(value is not None for value in values) else UNUSED
+
+
+def on_accelerator(facts: Facts) -> bool:
+    """Tell whether the process computed on an accelerator."""
+    return facts.read("frameworks.backend") not in ("cpu", None)
+
+
+def strict(facts: Facts) -> bool:
+    """Tell whether torch refuses kernels that do not repeat."""
+    return mode(facts) == "strict"
+
+
+def may_vary(facts: Facts) -> Fails | None:
+    """Fail where torch may choose kernels that do not repeat: on an accelerator, outside strict mode."""
+    varies = all_hold(facts, (on_accelerator, lambda side: imported(side, "torch") if in_process(side) else True,
+                              lambda side: not strict(side)))
+    return Fails("torch may choose kernels that do not repeat") if varies else None
+
+
+def cpu_atomics(facts: Facts) -> Fails | None:
+    """Fail where torch on the CPU may add with several threads in any order (index_put and scatter with accumulation)."""
+    varies = all_hold(facts, (lambda side: side.read("frameworks.backend") == "cpu",
+                              lambda side: imported(side, "torch") if in_process(side) else True,
+                              lambda side: (side.read("threads.torch_intraop") or 1) > 1,
+                              lambda side: not strict(side)))
+    return Fails("two or more threads may add to one place in any order") if varies else None
+
+
+def known_kernels(facts: Facts) -> Fails | None:
+    """Fail where the program is known to call a kernel without a deterministic form."""
+    found = facts.read("determinism.nondeterministic_kernels")
+    return Fails(", ".join(found)) if found else None
+
+
+def warn_only(facts: Facts) -> Fails | None:
+    """Fail where deterministic mode only warns, on an accelerator."""
+    warns = all_hold(facts, (on_accelerator, lambda side: mode(side) == "warn only"))
+    return Fails("deterministic mode only warns") if warns else None
+
+
+def autotuning(facts: Facts) -> Fails | None:
+    """Fail where cuDNN times algorithms and takes the fastest."""
+    on = all_hold(facts, (lambda side: side.read("determinism.cudnn_benchmark") is True, _not_cpu,
+                          lambda side: side.read("determinism.cudnn_enabled") is not False))
+    return Fails("torch.backends.cudnn.benchmark is on") if on else None
+
+
+def _not_cpu(facts: Facts) -> bool:
+    return facts.read("frameworks.backend") != "cpu" if in_process(facts) else True
+
+
+def tunable(facts: Facts) -> Fails | None:
+    """Fail where TunableOp times matrix products."""
+    on = all_hold(facts, (lambda side: side.read("determinism.tunable_op") is True, _not_cpu))
+    return Fails("TunableOp is on") if on else None
+
+
+def inductor_autotune(facts: Facts) -> Fails | None:
+    """Fail where compiled kernels are chosen by timing."""
+    on = all_hold(facts, (_not_cpu, lambda side: bool(variable(side, "TORCHINDUCTOR_MAX_AUTOTUNE"))
+                          and variable(side, "TORCHINDUCTOR_MAX_AUTOTUNE") != "0"))
+    return Fails("TORCHINDUCTOR_MAX_AUTOTUNE is set") if on else None
+
+
+def xla_varies(facts: Facts) -> Fails | None:
+    """Fail where JAX on an accelerator may use scatter and reductions that do not repeat."""
+    on = all_hold(facts, (on_accelerator, _uses("jax"),
+                          lambda side: side.read("determinism.xla_deterministic") is not True))
+    return Fails("XLA deterministic ops are not asked for") if on else None
+
+
+def tensorflow_varies(facts: Facts) -> Fails | None:
+    """Fail where TensorFlow on an accelerator may use kernels that do not repeat."""
+    on = all_hold(facts, (on_accelerator, _uses("tensorflow"),
+                          lambda side: side.read("determinism.tensorflow_op_determinism") is not True))
+    return Fails("TensorFlow op determinism is off") if on else None
+
+
+def _uses(name: str) -> Callable[[Facts], bool]:
+    return lambda facts: facts.read(f"frameworks.{name}") is not None and imported(facts, name)
+
+
+def late_workspace(facts: Facts) -> Fails | None:
+    """Fail where torch before 2.10 runs strictly without the workspace variable that it needs for that."""
+    lacks = all_hold(facts, (
+        _not_cpu, lambda side: side.read("determinism.cublas_workspace") not in (":4096:8", ":16:8"), strict,
+        lambda side: release(side.read("frameworks.torch.version")) < (2, 10)))
+    return Fails("CUBLAS_WORKSPACE_CONFIG is not set") if lacks else None
+
+
+def transformer_engine(facts: Facts) -> Fails | None:
+    """Fail where TransformerEngine may use attention that does not repeat."""
+    allowed = variable(facts, "NVTE_ALLOW_NONDETERMINISTIC_ALGO")
+    return Fails("NVTE_ALLOW_NONDETERMINISTIC_ALGO=1") if allowed not in (None, "0") else None
+
+
+def _condition(rule_id: str, cause: str, why: str, holds: Callable[[Facts], Fails | None], *, remedy: str,
+               source: tuple[str, ...], expected: Level = Level.BITWISE, confidence: str = "documented",
+               effect: str = "two runs of one program may differ from the first step on, at rounding level"
+               ) -> Condition:
+    return Condition(id=rule_id, layer="determinism", cause=cause, set_by=SetBy.PROGRAM, guaranteed=Level.CURVE,
+                     expected=expected, possible=Level.BITWISE, why=why, effect=effect, remedy=remedy,
+                     confidence=confidence, source=source, holds=holds)
+
+
+_STRICT = "call torch.use_deterministic_algorithms(True) before the first step"
+
+RULES: tuple[AnyRule, ...] = (
+    Distinction(
+        id="deterministic-mode", layer="determinism", cause="determinism_flags", set_by=SetBy.PROGRAM,
+        guaranteed=Level.CURVE, expected=Level.CURVE, possible=Level.BITWISE,
+        why="deterministic mode {expected} against {observed}",
+        effect="other kernels for scatter, index and some convolutions", remedy=_STRICT + " on both sides",
+        confidence="documented", source=(_DOCS,), project=mode),
+    Distinction(
+        id="cudnn-switches", layer="determinism", cause="determinism_flags", set_by=SetBy.PROGRAM,
+        guaranteed=Level.CURVE, expected=Level.CURVE, possible=Level.BITWISE,
+        why="cuDNN: {expected} against {observed}", effect="other convolution algorithms, so other rounding",
+        remedy="set torch.backends.cudnn.enabled and torch.backends.cudnn.deterministic the same",
+        confidence="documented", source=("PyTorch documentation, Reproducibility",), project=cudnn_switches),
+    Distinction(
+        id="mkldnn-enabled", layer="determinism", cause="determinism_flags", set_by=SetBy.PROGRAM,
+        guaranteed=Level.CURVE, expected=Level.CURVE, possible=Level.BITWISE,
+        why="oneDNN in torch {expected} against {observed}",
+        effect="convolutions and linear layers run other kernels, up to 1e-4 relative after training",
+        remedy="set torch.backends.mkldnn.enabled the same", confidence="proven",
+        source=("measured: changes convolution and linear training on the CPU",),
+        project=using("torch")(lambda facts: present(facts.read("determinism.mkldnn_enabled")))),
+    Distinction(
+        id="cublas-workspace", layer="determinism", cause="determinism_flags", set_by=SetBy.PROGRAM,
+        guaranteed=Level.CURVE, expected=Level.CURVE, possible=Level.BITWISE,
+        why="cuBLAS workspace {expected} against {observed}",
+        effect="cuBLAS chooses algorithms by the size of its workspace",
+        remedy="export CUBLAS_WORKSPACE_CONFIG=:4096:8 on both sides, before the process starts",
+        confidence="documented", source=("NVIDIA cuBLAS documentation, Results Reproducibility", "pytorch issue 181944"),
+        project=cublas_workspace),
+    Distinction(
+        id="attention-kernels", layer="determinism", cause="attention_implementation", set_by=SetBy.PROGRAM,
+        guaranteed=Level.CURVE, expected=Level.CURVE, possible=Level.BITWISE,
+        why="SDPA may choose {expected} against {observed}", effect="attention sums in another order",
+        remedy="allow the same kernels: torch.nn.attention.sdpa_kernel()",
+        confidence="documented", source=("PyTorch documentation, scaled_dot_product_attention",),
+        project=attention_kernels),
+    Distinction(
+        id="fill-uninitialized", layer="determinism", cause="determinism_flags", set_by=SetBy.PROGRAM,
+        guaranteed=Level.CURVE, expected=Level.BITWISE, possible=Level.BITWISE,
+        why="filling of uninitialised memory {expected} against {observed}",
+        effect="only programs that read memory they never wrote see it",
+        remedy="set torch.utils.deterministic.fill_uninitialized_memory the same", confidence="documented",
+        source=("PyTorch documentation, torch.utils.deterministic",),
+        project=using("torch")(lambda facts: present(facts.read("determinism.fill_uninitialized_memory"))
+                               if strict(facts) else UNUSED)),
+    _condition("known-nondeterministic-kernel", "nondeterministic_kernel", "{detail} does not repeat {side}",
+               known_kernels, expected=Level.CURVE, confidence="observed",
+               remedy="replace the kernel by a deterministic one, or compare curves over repeats",
+               source=("NVIDIA framework-reproducibility, list of ops", "pytorch documentation, list of ops")),
+    _condition("cudnn-autotune", "cudnn_autotune", "{detail} {side}: kernels are chosen by timing", autotuning,
+               expected=Level.CURVE, remedy="set torch.backends.cudnn.benchmark = False",
+               source=("PyTorch documentation, Reproducibility: cuDNN benchmarking", "pytorch issue 6351")),
+    _condition("tunable-op", "cudnn_autotune", "{detail} {side}: matrix products are chosen by timing", tunable,
+               expected=Level.CURVE, remedy="unset PYTORCH_TUNABLEOP_ENABLED",
+               source=("PyTorch documentation, TunableOp",)),
+    _condition("inductor-autotune", "cudnn_autotune", "{detail} {side}: compiled kernels are chosen by timing",
+               inductor_autotune, expected=Level.CURVE, remedy="unset TORCHINDUCTOR_MAX_AUTOTUNE",
+               source=("torch._inductor.config, max_autotune",)),
+    _condition("xla-nondeterministic", "nondeterministic_kernel", "{detail} {side}", xla_varies, expected=Level.CURVE,
+               remedy="add --xla_gpu_deterministic_ops=true to XLA_FLAGS", confidence="observed",
+               source=("jax issues 13672, 28783", "OpenXLA documentation, determinism on GPU")),
+    _condition("tensorflow-nondeterministic", "nondeterministic_kernel", "{detail} {side}", tensorflow_varies,
+               expected=Level.CURVE, remedy="call tf.config.experimental.enable_op_determinism()",
+               source=("TensorFlow documentation, enable_op_determinism",)),
+    _condition("transformer-engine-nondeterministic", "nondeterministic_kernel", "{detail} {side}", transformer_engine,
+               expected=Level.CURVE, remedy="export NVTE_ALLOW_NONDETERMINISTIC_ALGO=0", confidence="observed",
+               source=("Megatron-LM issue 925",)),
+    _condition("deterministic-warn-only", "determinism_flags", "{detail} {side}, so kernels that do not repeat still run",
+               warn_only, remedy="call torch.use_deterministic_algorithms(True) without warn_only",
+               source=(_DOCS, "pytorch issue 182551")),
+    _condition("workspace-unset", "determinism_flags", "{detail} {side}, which strict mode needs before torch 2.10",
+               late_workspace, remedy="export CUBLAS_WORKSPACE_CONFIG=:4096:8 before the process starts",
+               source=("NVIDIA cuBLAS documentation, Results Reproducibility", "pytorch issue 161749")),
+    _condition("nondeterministic-kernels-allowed", "nondeterministic_kernel", "{detail} {side}", may_vary,
+               remedy=_STRICT, source=(_DOCS,)),
+    _condition("cpu-atomics-allowed", "nondeterministic_kernel", "{detail} {side}", cpu_atomics, confidence="proven",
+               remedy=_STRICT + ", or run with one thread",
+               source=("measured: index_put with accumulation and two threads does not repeat",)),
+)

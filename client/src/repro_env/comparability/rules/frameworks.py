@@ -1,0 +1,170 @@
+"""Layer ``frameworks``: torch at each distance, its changed defaults and builds; NumPy and its relatives."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..acting import UNUSED, imported, in_process, present, using
+from ..levels import Level, SetBy
+from ..reading import Facts
+from ..rule import AnyRule, Distinction, Projection
+from ..versions import local_label, older, prefix, public
+
+_MEASURED = "measured: four torch releases gave equal bits in eager mode on one CPU"
+_NOTES = "PyTorch release notes: backwards incompatible changes"
+#: torch release -> a default that changed with it and acts on training.
+DEFAULTS = (("1.9", "workers seed NumPy"), ("2.0", "zero_grad sets gradients to None"),
+            ("2.5.1", "cuDNN attention opt-in"), ("2.10", "inductor follows deterministic mode"))
+
+
+def version(facts: Facts, name: str) -> Any:
+    """Return the full version of a framework, ``None`` where it is surely not installed."""
+    return facts.read(f"frameworks.{name}.version")
+
+
+def part(name: str, parts: int) -> Projection:
+    """Project a framework to its first ``parts`` release numbers."""
+    @using(name)
+    def project(facts: Facts) -> Any:
+        value = version(facts, name)
+        return UNUSED if value is None else prefix(value, parts)
+    return project
+
+
+@using("torch")
+def torch_release(facts: Facts) -> Any:
+    """Public torch version, with the date of a nightly."""
+    value = version(facts, "torch")
+    return UNUSED if value is None else public(value)
+
+
+@using("torch")
+def torch_minor_on_gpu(facts: Facts) -> Any:
+    """Minor torch version of a side that computed on an accelerator, or was seen from outside."""
+    if in_process(facts) and facts.read("frameworks.backend") == "cpu":
+        return UNUSED
+    value = version(facts, "torch")
+    return UNUSED if value is None else prefix(value, 2)
+
+
+@using("torch")
+def torch_defaults(facts: Facts) -> Any:
+    """Defaults in force, by the releases that changed them."""
+    value = version(facts, "torch")
+    return UNUSED if value is None else [words for boundary, words in DEFAULTS if not older(value, boundary)]
+
+
+@using("torch")
+def torch_build(facts: Facts) -> Any:
+    """Where the build came from: wheel, conda, source, vendor."""
+    return present(facts.read("frameworks.torch.build"))
+
+
+@using("torch")
+def torch_revision(facts: Facts) -> Any:
+    """Commit the build came from, and whether it is a debug build."""
+    revision = facts.read("frameworks.torch.revision")
+    return UNUSED if revision is None else revision[:12]
+
+
+@using("torch")
+def torch_label(facts: Facts) -> Any:
+    """Local label of the build, other than the name of its accelerator library (a rule of its own)."""
+    value = version(facts, "torch")
+    label = local_label(value) if value is not None else None
+    return label if label and not label.startswith(("cu", "cpu", "rocm", "xpu")) else UNUSED
+
+
+def main_framework(name: str, others: tuple[str, ...], parts: int) -> Projection:
+    """Project a framework's version where it did the work: the process imported none of ``others``."""
+    @using(name)
+    def project(facts: Facts) -> Any:
+        if in_process(facts) and any(facts.read(f"frameworks.{other}") is not None and imported(facts, other)
+                                     for other in others):
+            return UNUSED
+        value = version(facts, name)
+        return UNUSED if value is None else prefix(value, parts)
+    return project
+
+
+_HEAVY = ("torch", "jax", "tensorflow")
+
+
+def _rule(rule_id: str, cause: str, why: str, project: Projection, *, guaranteed: Level, expected: Level, effect: str,
+          remedy: str, source: tuple[str, ...], set_by: SetBy = SetBy.MACHINE, subsumes: tuple[str, ...] = (),
+          confidence: str = "documented") -> Distinction:
+    return Distinction(
+        id=rule_id, layer="frameworks", cause=cause, set_by=set_by, guaranteed=guaranteed, expected=expected,
+        possible=Level.BITWISE, why=why, effect=effect, remedy=remedy, confidence=confidence, source=source,
+        subsumes=subsumes, project=project, capture_how="run `repro-env capture` in the job's environment")
+
+
+_SAME_TORCH = "install the same torch version on both sides"
+
+BUILDS: tuple[AnyRule, ...] = (
+    _rule("torch-build", "build_variant", "torch from {expected} against {observed}", torch_build,
+          guaranteed=Level.STATISTICAL, expected=Level.CURVE, confidence="observed",
+          remedy="install torch from the same source on both sides",
+          effect="one version number, other libraries linked in", source=("pytorch issue 56747",)),
+    _rule("torch-label", "build_variant", "torch build {expected} against {observed}", torch_label,
+          guaranteed=Level.STATISTICAL, expected=Level.CURVE, remedy="install the same build of torch",
+          effect="a vendor's build has patches and other defaults", source=("NVIDIA container release notes",)),
+    _rule("torch-revision", "build_variant", "torch built from {expected} against {observed}", torch_revision,
+          guaranteed=Level.STATISTICAL, expected=Level.CURVE, remedy="install the same build of torch",
+          effect="other code under one version", source=("torch.version.git_version",)),
+)
+
+RULES: tuple[AnyRule, ...] = (
+    _rule("torch-major", "torch_version", "torch {expected} against {observed}", part("torch", 1),
+          guaranteed=Level.STATISTICAL, expected=Level.STATISTICAL, remedy=_SAME_TORCH,
+          effect="many defaults and kernels changed", source=(_NOTES, "pytorch issue 105837"),
+          subsumes=("torch-minor-gpu", "torch-minor", "torch-release", "torch-defaults", "torch-revision")),
+    _rule("torch-minor-gpu", "torch_version", "torch {expected} against {observed}, off the CPU", torch_minor_on_gpu,
+          guaranteed=Level.STATISTICAL, expected=Level.STATISTICAL, set_by=SetBy.PROGRAM, remedy=_SAME_TORCH,
+          effect="other kernels, other routes to cuBLAS and cuDNN, sometimes other defaults", confidence="observed",
+          source=(_NOTES, "pytorch issues 181737, 28197"),
+          subsumes=("torch-minor", "torch-release", "torch-defaults", "torch-revision")),
+    _rule("torch-minor", "torch_version", "torch {expected} against {observed}", part("torch", 2),
+          guaranteed=Level.STATISTICAL, expected=Level.CURVE, remedy=_SAME_TORCH,
+          effect="on a CPU in eager mode often none; defaults may have changed", source=(_NOTES, _MEASURED),
+          subsumes=("torch-release", "torch-revision")),
+    _rule("torch-release", "torch_version", "torch {expected} against {observed}", torch_release,
+          guaranteed=Level.STATISTICAL, expected=Level.BITWISE, remedy=_SAME_TORCH, confidence="observed",
+          effect="patch releases gave equal bits where measured; nothing promises it", source=(_NOTES, _MEASURED),
+          subsumes=("torch-revision",)),
+    _rule("torch-defaults", "framework_default_change", "defaults: {expected} against {observed}", torch_defaults,
+          guaranteed=Level.STATISTICAL, expected=Level.STATISTICAL, set_by=SetBy.PROGRAM,
+          remedy="set the changed options explicitly on both sides, or use the same torch version",
+          effect="parameters without gradients, loader workers or attention behave otherwise",
+          source=(_NOTES, "PyTorch 2.0 release notes: zero_grad", "PyTorch 2.5.1 release notes: cuDNN attention")),
+    _rule("jax-version", "framework_version", "jax {expected} against {observed}", part("jax", 3),
+          guaranteed=Level.STATISTICAL, expected=Level.CURVE, remedy="install the same jax and jaxlib",
+          effect="XLA compiles and fuses otherwise", source=("JAX changelog",)),
+    _rule("tensorflow-version", "framework_version", "tensorflow {expected} against {observed}",
+          part("tensorflow", 2), guaranteed=Level.STATISTICAL, expected=Level.CURVE,
+          remedy="install the same tensorflow", effect="other kernels and defaults",
+          source=("TensorFlow release notes",)),
+    _rule("numpy-version", "library_version", "NumPy {expected} against {observed}",
+          main_framework("numpy", _HEAVY, 2), guaranteed=Level.CURVE, expected=Level.CURVE, set_by=SetBy.PROGRAM,
+          remedy="install the same NumPy", effect="another OpenBLAS and other SIMD loops come with it",
+          source=("measured: NumPy 2.3.5 and 2.2.6 differ in products",), subsumes=("numpy-installed",)),
+    _rule("numpy-installed", "library_version", "NumPy {expected} against {observed}", part("numpy", 3),
+          guaranteed=Level.CURVE, expected=Level.BITWISE, remedy="install the same NumPy",
+          effect="seen only where NumPy computes", source=("NumPy NEP 19: legacy random streams are frozen",)),
+    _rule("scikit-learn-version", "library_version", "scikit-learn {expected} against {observed}",
+          part("scikit_learn", 2), guaranteed=Level.STATISTICAL, expected=Level.STATISTICAL,
+          remedy="install the same scikit-learn", effect="algorithms and defaults change between minor versions",
+          source=("measured: scikit-learn 1.9 and 1.8 give other models",), subsumes=("scikit-learn-release",)),
+    _rule("scikit-learn-release", "library_version", "scikit-learn {expected} against {observed}",
+          part("scikit_learn", 3), guaranteed=Level.CURVE, expected=Level.BITWISE,
+          remedy="install the same scikit-learn", effect="a patch release gave equal bits where measured",
+          source=("measured: scikit-learn 1.9.1 and 1.9.0 gave equal bits",)),
+    _rule("scipy-version", "library_version", "SciPy {expected} against {observed}", part("scipy", 2),
+          guaranteed=Level.CURVE, expected=Level.CURVE, remedy="install the same SciPy",
+          effect="decompositions and optimisers may take another route", source=("SciPy release notes",),
+          subsumes=("scipy-release",)),
+    _rule("scipy-release", "library_version", "SciPy {expected} against {observed}", part("scipy", 3),
+          guaranteed=Level.CURVE, expected=Level.BITWISE, remedy="install the same SciPy",
+          effect="a patch release gave equal bits where measured",
+          source=("measured: SciPy 1.17.1 and 1.17.0 gave equal bits",)),
+)

@@ -1,0 +1,106 @@
+"""Layer ``python``: the interpreter, the order of hashes, the operating system, text, and what is preloaded."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..acting import UNUSED, present, variable
+from ..levels import Level, SetBy
+from ..reading import Facts
+from ..rule import PROGRAM_QUESTIONS, AnyRule, Condition, Distinction, Fails, Projection
+from ..versions import prefix
+
+#: libraries that only allocate memory or count; preloading them changes no result without MKL under NumPy.
+_HARMLESS_PRELOADS = ("tcmalloc", "jemalloc", "mimalloc", "libiomp5", "libomp", "libgomp", "libeatmydata", "libnuma")
+
+
+def python_minor(facts: Facts) -> Any:
+    """Implementation and minor version; a patch release does not act."""
+    version, implementation = facts.read_all("python.version", "python.implementation")
+    return f"{implementation} {prefix(version, 2)}"
+
+
+def free_threaded(facts: Facts) -> Any:
+    """Built with or without the global lock."""
+    return "free-threaded" if facts.read("python.free_threaded") else "with the global lock"
+
+
+def os_family(facts: Facts) -> Any:
+    """Family of the operating system: others have other builds and other mathematics."""
+    return present(facts.read("system.os_family"))
+
+
+def libc(facts: Facts) -> Any:
+    """C library and version: exp, log and sin of pure Python come from it."""
+    return present(facts.read("system.libc"))
+
+
+def encoding(facts: Facts) -> Any:
+    """Preferred text encoding; the names of UTF-8 are one."""
+    value = facts.read("system.encoding")
+    return UNUSED if value is None else value.lower().replace("-", "").replace("_", "")
+
+
+def preload(facts: Facts) -> Any:
+    """Preloaded libraries that may compute."""
+    value = variable(facts, "LD_PRELOAD") or ""
+    names = [path.rpartition("/")[2] for path in value.replace(":", " ").split()]
+    acting = sorted(name for name in names if not any(harmless in name for harmless in _HARMLESS_PRELOADS))
+    return acting or "none"
+
+
+def hash_seed(facts: Facts) -> Any:
+    """Hash seed in force."""
+    return present(facts.read("random.hash_seed"))
+
+
+def random_hashes(facts: Facts) -> Fails | None:
+    """Fail where the hash seed is drawn anew for every start."""
+    return Fails("PYTHONHASHSEED is random") if facts.read("random.hash_seed") == "random" else None
+
+
+def _rule(rule_id: str, cause: str, why: str, project: Projection, *, guaranteed: Level, expected: Level, effect: str,
+          remedy: str, source: tuple[str, ...], subsumes: tuple[str, ...] = ()) -> Distinction:
+    return Distinction(id=rule_id, layer="python", cause=cause, guaranteed=guaranteed, expected=expected,
+                       possible=Level.BITWISE, why=why, effect=effect, remedy=remedy, confidence="documented",
+                       source=source, subsumes=subsumes, project=project,
+                       capture_how="run `repro-env capture` in the job's environment")
+
+
+RULES: tuple[AnyRule, ...] = (
+    _rule("os-family", "os", "{expected} against {observed}", os_family, guaranteed=Level.STATISTICAL,
+          expected=Level.CURVE, effect="other builds of every library; worker processes start otherwise",
+          remedy="run both on one operating system", subsumes=("libc",),
+          source=("PyTorch documentation, Reproducibility: platforms",)),
+    _rule("preloaded-libraries", "wrong_library_loaded", "preloaded: {expected} against {observed}", preload,
+          guaranteed=Level.STATISTICAL, expected=Level.CURVE, remedy="unset LD_PRELOAD",
+          effect="a preloaded library replaces functions, or switches the arithmetic of the process",
+          source=("measured: a preloaded library built with -ffast-math changes results",)),
+    _rule("python-minor", "python", "Python {expected} against {observed}", python_minor,
+          guaranteed=Level.STATISTICAL, expected=Level.BITWISE,
+          effect="sums, sets and the random module of pure Python may differ; array code does not",
+          remedy="use the same Python minor version",
+          source=("measured: array code gave equal bits on three Pythons", "Python 3.12 release notes: sum()")),
+    _rule("python-threading", "python", "Python {expected} against {observed}", free_threaded,
+          guaranteed=Level.CURVE, expected=Level.BITWISE, effect="threads of Python code really run in parallel",
+          remedy="use the same Python build", source=("PEP 703",)),
+    _rule("libc", "os", "C library {expected} against {observed}", libc, guaranteed=Level.CURVE,
+          expected=Level.BITWISE, effect="exp, log and sin of pure Python and SciPy may round otherwise",
+          remedy="use the same base image", source=("glibc manual, Errors in Math Functions",)),
+    _rule("text-encoding", "os", "text encoding {expected} against {observed}", encoding,
+          guaranteed=Level.STATISTICAL, expected=Level.BITWISE,
+          effect="programs that read text without naming an encoding read other characters",
+          remedy="export PYTHONUTF8=1", source=("PEP 686",)),
+    Distinction(
+        id="hash-seed", layer="python", cause="hash_order", set_by=SetBy.PROGRAM, questions=PROGRAM_QUESTIONS,
+        guaranteed=Level.STATISTICAL, expected=Level.BITWISE, possible=Level.BITWISE,
+        why="hash seed {expected} against {observed}", effect="sets of strings come in another order",
+        remedy="export PYTHONHASHSEED=0 before Python starts", confidence="proven",
+        source=("measured: only programs that walk sets of strings change",), project=hash_seed),
+    Condition(
+        id="hash-seed-random", layer="python", cause="hash_order", set_by=SetBy.PROGRAM, questions=PROGRAM_QUESTIONS,
+        guaranteed=Level.STATISTICAL, expected=Level.BITWISE, possible=Level.BITWISE, why="{detail} {side}",
+        effect="sets of strings come in another order at every start",
+        remedy="export PYTHONHASHSEED=0 before Python starts", confidence="proven",
+        source=("measured: only programs that walk sets of strings change",), holds=random_hashes),
+)

@@ -1,0 +1,208 @@
+"""Layer ``libraries``: numeric libraries, as loaded where the process was seen and as installed where it was not."""
+
+from __future__ import annotations
+
+from typing import Any, Callable, NamedTuple
+
+from ..acting import UNUSED, in_process, on_gpu, present, using
+from ..levels import Level, SetBy
+from ..reading import Facts
+from ..rule import AnyRule, Condition, Distinction, Fails, Projection
+from ..versions import prefix, release
+
+
+class Kind(NamedTuple):
+    """How a difference in one library counts."""
+
+    name: str
+    title: str
+    expected: Level
+    limit: Callable[[Projection], Projection]
+    effect: str
+    source: str
+    parts: int = 3
+
+
+def _anywhere(project: Projection) -> Projection:
+    return project
+
+
+def distributed(project: Projection) -> Projection:
+    """Limit a projection to programs that exchange numbers between ranks, or that were seen from outside."""
+    def limited(facts: Facts) -> Any:
+        if in_process(facts) and facts.read("collectives.backend") is None:
+            return UNUSED
+        return project(facts)
+    return on_gpu(limited)
+
+
+_KERNELS = "other algorithms and kernels, so other rounding; sometimes another mode"
+_PROMISE = "the vendor promises equal bits within one version only"
+KINDS = (
+    Kind("cudnn", "cuDNN", Level.CURVE, on_gpu, _KERNELS, "NVIDIA cuDNN documentation, Reproducibility"),
+    Kind("cublas", "cuBLAS", Level.CURVE, on_gpu, _KERNELS, "NVIDIA cuBLAS documentation, Results Reproducibility"),
+    Kind("cuda_runtime", "CUDA runtime", Level.BITWISE, on_gpu, "kernels are chosen by the libraries above it",
+         "PyTorch documentation, Reproducibility"),
+    Kind("cufft", "cuFFT", Level.BITWISE, on_gpu, _KERNELS, _PROMISE),
+    Kind("cusolver", "cuSOLVER", Level.BITWISE, on_gpu, _KERNELS, _PROMISE),
+    Kind("cusparse", "cuSPARSE", Level.BITWISE, on_gpu, _KERNELS, _PROMISE),
+    Kind("nccl", "NCCL", Level.CURVE, distributed, "reductions over ranks may add in another order",
+         "Megatron-LM documentation, deterministic training"),
+    Kind("nvjitlink", "nvJitLink", Level.BITWISE, on_gpu, "kernels linked at run time", _PROMISE),
+    Kind("nvrtc", "NVRTC", Level.BITWISE, on_gpu, "kernels compiled at run time", _PROMISE),
+    Kind("triton", "Triton", Level.BITWISE, on_gpu, "compiled kernels contract and order operations otherwise",
+         "torch._inductor compiles through Triton"),
+    Kind("miopen", "MIOpen", Level.CURVE, on_gpu, _KERNELS, "ROCm MIOpen documentation"),
+    Kind("rccl", "RCCL", Level.CURVE, distributed, "reductions over ranks may add in another order",
+         "ROCm RCCL documentation"),
+    Kind("mkl", "MKL", Level.CURVE, _anywhere, "matrix products, exp, tanh and FFT run other code",
+         "Intel oneMKL documentation, Conditional Numerical Reproducibility", 2),
+    Kind("onednn", "oneDNN", Level.CURVE, _anywhere, "convolutions and half-precision products run other code",
+         "oneDNN documentation, Numerical behavior"),
+    Kind("openblas", "OpenBLAS", Level.CURVE, _anywhere, "NumPy and SciPy products and decompositions round otherwise",
+         "measured: NumPy with another OpenBLAS changes products"),
+    Kind("openmp", "OpenMP runtime", Level.BITWISE, _anywhere, "libgomp, libiomp5 and libomp gave equal bits",
+         "measured: three OpenMP runtimes gave equal bits at one thread count"),
+)
+
+
+def library(facts: Facts, name: str, fact: str) -> Any:
+    """Return one fact of a library; absent where the library is."""
+    return facts.read(f"libraries.{name}.{fact}")
+
+
+def not_loaded(facts: Facts, name: str) -> bool:
+    """Tell whether the finished process surely had not loaded the library."""
+    if not in_process(facts):
+        return False
+    fact = facts.look(f"libraries.{name}.loaded")
+    return fact is None or fact == {"unread": "not-loaded"}
+
+
+def version_of(kind: Kind, fact: str) -> Projection:
+    """Project the loaded or installed version to the parts that the library itself reports."""
+    @kind.limit
+    def project(facts: Facts) -> Any:
+        if not_loaded(facts, kind.name):
+            return UNUSED
+        value = library(facts, kind.name, fact)
+        if value is None:
+            return UNUSED
+        return prefix(value, kind.parts) if release(value) else value
+    return project
+
+
+def _rules_of(kind: Kind) -> tuple[AnyRule, ...]:
+    slug = kind.name.replace("_", "-")
+    guaranteed = Level.STATISTICAL if kind.expected < Level.BITWISE and kind.limit is on_gpu else Level.CURVE
+    if kind.expected is Level.BITWISE and kind.name == "openmp":
+        guaranteed = Level.CURVE
+
+    def rule(suffix: str, fact: str, set_by: SetBy, subsumes: tuple[str, ...]) -> Distinction:
+        return Distinction(
+            id=f"{slug}-{suffix}", layer="libraries", cause="library_version", set_by=set_by, guaranteed=guaranteed,
+            expected=kind.expected, possible=Level.BITWISE, why=f"{kind.title} {{expected}} {fact} against {{observed}}",
+            effect=kind.effect, remedy=f"install the same {kind.title} on both sides", confidence="documented",
+            source=(kind.source,), subsumes=subsumes, project=version_of(kind, fact),
+            capture_how="run the program under `repro-env run`" if fact == "loaded"
+            else "run `repro-env capture` in the job's environment")
+    return (rule("loaded", "loaded", SetBy.PROGRAM, (f"{slug}-installed",)),
+            rule("installed", "installed", SetBy.MACHINE, ()))
+
+
+def mismatch(facts: Facts, name: str, title: str) -> Fails | None:
+    """Fail where the loaded library is older than the one it stands for, or of another major version."""
+    loaded = facts.read(f"libraries.{name}.loaded")
+    if loaded is None:
+        return None
+    built = _first_read(facts, f"libraries.{name}.compiled_against", f"libraries.{name}.installed")
+    if built is None or not release(built) or not release(loaded):
+        return None
+    have, want = release(loaded)[:2], release(built)[:2]
+    if have < want or have[0] != want[0]:
+        return Fails(f"{title} {loaded} is loaded where {built} was built in")
+    return None
+
+
+def _first_read(facts: Facts, *paths: str) -> Any:
+    for path in paths:
+        if facts.known(path) and facts.read(path) is not None:
+            return facts.read(path)
+    return facts.read(paths[-1])
+
+
+def wrong_cudnn(facts: Facts) -> Fails | None:
+    """Fail where another cuDNN than the framework's own is loaded, and it is older."""
+    return None if not_loaded(facts, "cudnn") else mismatch(facts, "cudnn", "cuDNN")
+
+
+def wrong_cublas(facts: Facts) -> Fails | None:
+    """Fail where another cuBLAS than the framework's own is loaded, and it is older."""
+    return None if not_loaded(facts, "cublas") else mismatch(facts, "cublas", "cuBLAS")
+
+
+def conflicts(facts: Facts) -> Fails | None:
+    """Fail where two copies of one numeric library are loaded, or one shadows another."""
+    found, lacking = [], []
+    for kind in KINDS:
+        if not_loaded(facts, kind.name) or kind.name == "openmp":
+            continue
+        path = f"libraries.{kind.name}.conflicts"
+        if facts.known(path):
+            found += [f"{kind.title}: {code}" for code in facts.read(path) or () if code in ("two-copies", "shadowed")]
+        else:
+            lacking.append(path)
+    return Fails("; ".join(found)) if found else None
+
+
+@on_gpu
+@using("torch")
+def cuda_build(facts: Facts) -> Any:
+    """CUDA or ROCm version that torch was built with."""
+    cuda = facts.read("frameworks.torch.cuda_build")
+    if cuda:
+        return f"CUDA {prefix(cuda, 2)}"
+    rocm = facts.read("frameworks.torch.rocm_build")
+    return f"ROCm {prefix(rocm, 2)}" if rocm else UNUSED
+
+
+def unvetted(facts: Facts) -> Any:
+    """Mapped extensions that belong to no known distribution."""
+    return present(facts.read("libraries.unvetted_kernels") or None)
+
+
+_LOADED_SOURCE = ("pytorch issue 80637: RUNPATH gives way to LD_LIBRARY_PATH", "audiocraft issue 186")
+
+WRONG: tuple[AnyRule, ...] = tuple(
+    Condition(
+        id=f"{name}-wrong", layer="libraries", cause="wrong_library_loaded", set_by=SetBy.PROGRAM,
+        guaranteed=Level.NONE, expected=Level.NONE, possible=Level.BITWISE, why="{detail} {side}",
+        effect="errors at the first call, or other algorithms than this build was tested with",
+        remedy="unset LD_LIBRARY_PATH, or remove the foreign library from it", confidence="observed",
+        source=_LOADED_SOURCE, holds=holds)
+    for name, holds in (("cudnn", wrong_cudnn), ("cublas", wrong_cublas)))
+
+RULES: tuple[AnyRule, ...] = (
+    Condition(
+        id="library-conflicts", layer="libraries", cause="wrong_library_loaded", set_by=SetBy.PROGRAM,
+        guaranteed=Level.CURVE, expected=Level.CURVE, possible=Level.BITWISE, why="{detail} {side}",
+        effect="which copy answers depends on the order of loading",
+        remedy="remove the second copy: look at LD_LIBRARY_PATH and LD_PRELOAD", confidence="observed",
+        source=_LOADED_SOURCE, holds=conflicts),
+    Distinction(
+        id="cuda-build", layer="libraries", cause="library_version", guaranteed=Level.STATISTICAL,
+        expected=Level.CURVE, possible=Level.BITWISE, why="torch built with {expected} against {observed}",
+        effect="another set of cuBLAS and cuDNN kernels", remedy="install the torch build for the same CUDA version",
+        confidence="documented", source=("PyTorch documentation, Reproducibility", "NVIDIA cuBLAS documentation"),
+        subsumes=("cuda-runtime-loaded", "cuda-runtime-installed", "cublas-loaded", "cublas-installed",
+                  "nvrtc-installed", "nvjitlink-installed", "cufft-installed", "cusolver-installed",
+                  "cusparse-installed"),
+        project=cuda_build),
+    *(rule for kind in KINDS for rule in _rules_of(kind)),
+    Distinction(
+        id="unvetted-kernels", layer="libraries", cause="build_variant", set_by=SetBy.PROGRAM,
+        guaranteed=Level.STATISTICAL, expected=Level.CURVE, possible=Level.BITWISE,
+        why="extensions outside known distributions: {expected} against {observed}",
+        effect="code built on the spot may compute anything", remedy="build the extension from the same source and flags",
+        confidence="documented", source=("PyTorch documentation, custom C++ and CUDA operators",), project=unvetted),
+)
