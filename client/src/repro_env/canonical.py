@@ -7,7 +7,6 @@ alike by code point and by UTF-16 unit, and Python writes string escapes as ECMA
 
 from __future__ import annotations
 
-import hashlib
 import json
 
 from .errors import InvalidDocument
@@ -15,7 +14,16 @@ from .errors import InvalidDocument
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from hashlib import sha256
     from typing import Any
+else:
+    try:  # the interpreter's own hash: loading OpenSSL's costs a capture a quarter of a bare interpreter start
+        from _sha2 import sha256
+    except ImportError:
+        try:
+            from _sha256 import sha256
+        except ImportError:
+            from hashlib import sha256
 
 MAX_INTEGER = 2**53 - 1
 MAX_DEPTH = 32
@@ -42,7 +50,7 @@ def digest(value: Any, field: str = "$") -> str:
 
 def digest_bytes(data: bytes) -> str:
     """Return ``sha256:<hex>`` over ``data``."""
-    return "sha256:" + hashlib.sha256(data).hexdigest()
+    return "sha256:" + sha256(data).hexdigest()
 
 
 def check_canonical(value: Any, field: str = "$", depth: int = 0) -> None:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import os
 import select
-import signal
 import time
 
 from .errors import ProbeFailed
@@ -21,6 +20,8 @@ if TYPE_CHECKING:
 
 #: how long an ended child may take to be gone; one in an uninterruptible wait is left behind.
 REAP_LIMIT_S = 0.2
+#: numbers of POSIX signals; the module ``signal`` wraps them at a cost.
+SIGINT, SIGKILL, SIGPIPE = 2, 9, 13
 #: variables a program we start must not inherit: they would inject this client, or make answers depend on language.
 _DROPPED = ("REPRO_ENV_INJECT", "PYTHONSTARTUP", "LANGUAGE", "GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE")
 
@@ -52,7 +53,7 @@ def run_program(path: str, argv: list[str], environ: dict[str, str], timeout_s: 
                    (os.POSIX_SPAWN_OPEN, 2, os.devnull, os.O_WRONLY, 0)]
         try:
             pid = os.posix_spawn(path, argv, environ, file_actions=actions, setpgroup=0,
-                                 setsigdef=[signal.SIGPIPE, signal.SIGINT], setsigmask=[])
+                                 setsigdef=[SIGPIPE, SIGINT], setsigmask=[])
         except OSError as error:
             code = "denied" if isinstance(error, PermissionError) else "failed"
             raise ProbeFailed(code, f"{argv[0]} could not be started ({type(error).__name__})") from error
@@ -180,7 +181,7 @@ def _end(pid: int) -> None:
     """End a child and its group, and collect it if that takes no longer than ``REAP_LIMIT_S``."""
     for end in (os.killpg, os.kill):
         try:
-            end(pid, signal.SIGKILL)
+            end(pid, SIGKILL)
         except OSError:
             continue
     deadline = time.monotonic() + REAP_LIMIT_S

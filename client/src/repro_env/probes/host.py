@@ -13,9 +13,12 @@ if TYPE_CHECKING:
 
 _FAMILIES = {"Linux": "linux", "Darwin": "macos", "Windows": "windows"}
 #: what DMI says (lower case, any part) -> hypervisor.
-_HYPERVISORS = (("amazon ec2", "kvm-ec2"), ("google", "kvm-gce"), ("microsoft corporation", "hyperv"),
+_HYPERVISORS = (("amazon ec2", "kvm"), ("google", "kvm"), ("microsoft corporation", "hyperv"),
                 ("vmware", "vmware"), ("virtualbox", "virtualbox"), ("xen", "xen"), ("openstack", "kvm"),
                 ("qemu", "kvm"), ("kvm", "kvm"), ("firecracker", "kvm"), ("bochs", "kvm"), ("parallels", "parallels"))
+
+#: clocks that a hypervisor offers its guests -> hypervisor.
+_CLOCKS = {"kvm-clock": "kvm", "hyperv_clocksource_tsc_page": "hyperv", "xen": "xen"}
 
 
 def probe(system: System, look: Look) -> dict[str, Any]:
@@ -65,7 +68,9 @@ def virtualisation(system: System, machine: str) -> Any:
     for mark, hypervisor in _HYPERVISORS:
         if mark in words:
             return hypervisor
-    return _line(system, "/sys/hypervisor/type") or unread("not-reported")
+    clocks = _line(system, "/sys/devices/system/clocksource/clocksource0/available_clocksource").split()
+    by_clock = next((_CLOCKS[clock] for clock in clocks if clock in _CLOCKS), None)
+    return by_clock or _line(system, "/sys/hypervisor/type") or unread("not-reported")
 
 
 def hypervisor_flag(cpuinfo: str) -> bool | None:
