@@ -204,8 +204,9 @@ class TestMerging:
         first, second, other = data.draw(hidden_sides(question, 3))
         less = data.draw(with_less_seen(first))
         right = vector_of(other, question)
-        before = ends_of(merge([vector_of(first, question), vector_of(second, question)]), right, Scope.PROCESS, question)
-        after = ends_of(merge([vector_of(less, question), vector_of(second, question)]), right, Scope.PROCESS, question)
+        rank = vector_of(second, question)
+        before = ends_of(merge([vector_of(first, question), rank]), right, Scope.PROCESS, question)
+        after = ends_of(merge([vector_of(less, question), rank]), right, Scope.PROCESS, question)
         assert after.expected >= before.expected
         assert after.possible >= before.possible
 
