@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import time
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -82,14 +83,22 @@ def shuffled(value: Any, random: Any) -> Any:
 
 @given(ANY_JSON)
 def test_a_value_has_canonical_bytes_or_a_fault_with_a_name(value: Any) -> None:
-    try:
+    refused = refusal_of(canonical_bytes, value, "stack")
+    if refused is None:
         data = canonical_bytes(value, "stack")
-    except InvalidDocument as error:
-        assert error.field.startswith("stack")
-        assert error.problem
-        str(error).encode("utf-8")
-    else:
         assert canonical_bytes(parse(data)) == data
+    else:
+        assert refused.field.startswith("stack")
+        assert refused.problem
+        assert str(refused).encode("utf-8")
+
+
+def refusal_of(function: Callable[..., Any], *arguments: Any) -> InvalidDocument | None:
+    try:
+        function(*arguments)
+    except InvalidDocument as error:
+        return error
+    return None
 
 
 NO_FORM: dict[str, tuple[Any, str, str]] = {
@@ -140,8 +149,8 @@ def test_nesting_is_bounded_in_values_and_in_text() -> None:
         parse(json.dumps(too_deep).encode())
 
 
-@pytest.mark.parametrize("text", ['"' + "[" * 500 + '"', '"\\"' + "{" * 500 + '"', '["\\\\",' + ",".join(["[]"] * 500) + "]",
-                                  '{"[[[\\"{{{\\\\":' + ",".join(["0"]) + "}"],
+@pytest.mark.parametrize("text", ['"' + "[" * 500 + '"', '"\\"' + "{" * 500 + '"',
+                                  '["\\\\",' + ",".join(["[]"] * 500) + "]", '{"' + "[" * 40 + '\\"{{{\\\\":0}'],
                          ids=["in a string", "after an escaped quote", "after an escaped backslash", "in a key"])
 def test_brackets_that_do_not_nest_are_not_counted(text: str) -> None:
     assert parse(text.encode()) == json.loads(text)
@@ -239,10 +248,8 @@ def test_size_is_bounded_to_the_byte() -> None:
 
 @given(st.binary(max_size=64) | st.text(st.characters(), max_size=64).map(lambda text: text.encode("utf-8", "replace")))
 def test_arbitrary_bytes_are_read_or_refused(data: bytes) -> None:
-    try:
-        parse(data)
-    except InvalidDocument as error:
-        str(error).encode("utf-8")
+    refused = refusal_of(parse, data)
+    assert refused is None or str(refused).encode("utf-8")
 
 
 ROOM = MAX_BYTES - 20
@@ -270,8 +277,6 @@ ADVERSARIAL: dict[str, bytes] = {
 def test_no_input_costs_more_than_a_second(data: bytes) -> None:
     assert len(data) <= MAX_BYTES
     started = time.process_time()
-    try:
-        check_canonical(parse(data))
-    except InvalidDocument as error:
-        assert len(str(error)) < 300
+    refused = refusal_of(lambda: check_canonical(parse(data)))
+    assert refused is None or len(str(refused)) < 300
     assert time.process_time() - started < 1
