@@ -1,7 +1,6 @@
 """The public interface for a running program: ``observe`` it, and ``report_result`` what it computed.
 
-The question behind it: may two results be compared, and if not, what in their environments stands between them? Importing this loads nothing else; ``repro-env run -- CMD`` observes a
-program without any change to it.
+Importing this loads nothing else; ``repro-env run -- CMD`` observes a program without any change to it.
 """
 
 from __future__ import annotations

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from .probes.inprocess import Readings
+    from .settings import Settings
     from .watch import Watch
 
 #: seconds one look may take.
@@ -99,7 +100,7 @@ def look(vantage: str, moment: str) -> dict[str, Any]:
     from .system import System
 
     system = System()
-    chosen = _settings()
+    chosen = settings_in_force()
     run_id, source = run_identity(system)
     if vantage == "exit":
         STATE.seen.settled = True
@@ -116,6 +117,41 @@ def look(vantage: str, moment: str) -> dict[str, Any]:
     elif vantage == "exit":
         document["capture"]["drift"] = drift(STATE.first_stack, document["stack"])
     return document
+
+
+def keep(document: dict[str, Any], *, send: bool) -> None:
+    """Keep a document durably; send it too where the moment allows. What goes wrong is said once on stderr."""
+    from .delivery import LOST, REFUSED, deliver
+
+    chosen = settings_in_force()
+    outcome = deliver(document, chosen, timeout_s=chosen.timeout_s, send=send)
+    if outcome.problem is not None:
+        lost = {LOST: "the observation is lost", REFUSED: "the observation was set aside"}
+        say(f"{lost.get(outcome.state, 'the observation waits for repro-env sync')}: {outcome.problem}")
+    receipt = outcome.receipt or {}
+    for warning in receipt.get("warnings", ()):
+        say(warning_text(warning))
+    for note in receipt.get("notes", ()):
+        say(f"note: {note}")
+
+
+def warning_text(warning: dict[str, Any]) -> str:
+    """Return the service's warning as one line for a job's log; a form that is not known is shown as it came."""
+    if "headline" not in warning:
+        return f"warning: {warning}"
+    parts = [f"warning: against baseline {warning.get('baseline')}: {warning['headline']}",
+             warning.get("first_reason"), warning.get("remedy")]
+    return "; ".join(part.rstrip(".") for part in parts if part)
+
+
+def settings_in_force() -> Settings:
+    """Return the settings: what ``repro-env run`` was given stands above this process's own variables and file."""
+    from .settings import load
+
+    chosen = load(environ={**os.environ, **STATE.variables})
+    for warning in chosen.warnings:
+        say(warning)
+    return chosen
 
 
 def run_identity(system: Any) -> tuple[str | None, str | None]:

@@ -15,7 +15,8 @@ import pytest
 
 from repro_env.fingerprint.validate import validate
 
-RUN = [sys.executable, "-m", "repro_env", "run"]
+RUN = [sys.executable, "-c", "import sys; from repro_env import launch, settings; "
+       "sys.exit(launch.main(sys.argv[2:], settings.load()))"]
 
 
 @dataclass(frozen=True)

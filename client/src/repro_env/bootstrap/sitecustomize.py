@@ -27,7 +27,7 @@ def _restore_path() -> None:
 def _start_watching(packed: str) -> None:
     """Import repro_env from where this file lies, without a trace on ``sys.path``, and start watching."""
     if sys.version_info < (3, 9):  # noqa: UP036 - PYTHONPATH reaches every interpreter
-        raise RuntimeError("needs Python 3.9 or newer, this is {}.{}".format(*sys.version_info))
+        raise RuntimeError("expected Python 3.9 or newer, got " + sys.version.split()[0])
     from importlib.machinery import SourceFileLoader
     from importlib.util import module_from_spec, spec_from_file_location
 
