@@ -44,33 +44,53 @@ def encode_document(document: dict[str, Any]) -> bytes:
     return encode(document)
 
 
+class Kept:
+    """A document on its way: its bytes, and where they lie (``spool`` is ``None`` where no folder took them)."""
+
+    __slots__ = ("data", "observation_id", "path", "problem", "spool")
+
+    def __init__(self, data: bytes, observation_id: str, spool: Spool | None, path: str | None,
+                 problem: str | None = None) -> None:
+        self.data = data
+        self.observation_id = observation_id
+        self.spool = spool
+        self.path = path
+        self.problem = problem
+
+
 def deliver(document: dict[str, Any], settings: Settings, *, timeout_s: float, send: bool = True) -> Outcome:
     """Keep a document durably, then send it if a server is set and ``send`` allows; never raises for the world."""
+    kept = keep_document(document, settings)
+    if not send or settings.server is None:
+        return Outcome(KEPT if kept.path else LOST, path=kept.path, problem=kept.problem)
+    return send_kept(kept, settings, timeout_s=timeout_s)
+
+
+def keep_document(document: dict[str, Any], settings: Settings) -> Kept:
+    """Keep a document durably in the first spool that takes it; ``problem`` says why none did."""
     data = encode_document(document)
     observation_id = document["capture"]["observation_id"]
-    spool, path, problem = None, None, None
     try:
         spool, path = keep(os.environ, settings.spool, observation_id, data)
     except SpoolError as error:
-        problem = str(error)
-    if not send or settings.server is None:
-        return Outcome(KEPT if path else LOST, path=path, problem=problem)
-    return send_kept(data, observation_id, settings, timeout_s=timeout_s, spool=spool, path=path)
+        return Kept(data, observation_id, None, None, str(error))
+    return Kept(data, observation_id, spool, path)
 
 
-def send_kept(data: bytes, observation_id: str, settings: Settings, *, timeout_s: float, spool: Spool | None,
-              path: str | None) -> Outcome:
-    """Send a document that lies at ``path`` of ``spool`` (or nowhere, where no folder took it)."""
+def send_kept(kept: Kept, settings: Settings, *, timeout_s: float) -> Outcome:
+    """Send a kept document to the server of ``settings``; acknowledged, it leaves the spool; refused, it is set aside."""
+    unsent = KEPT if kept.path else LOST
     try:
-        receipt = submit(settings.server or "", data, observation_id, timeout_s=timeout_s, token=settings.token)
+        receipt = submit(settings.server or "", kept.data, kept.observation_id, timeout_s=timeout_s,
+                         token=settings.token)
     except UsageError as error:
-        return Outcome(KEPT if path else LOST, path=path, problem=str(error))
+        return Outcome(unsent, path=kept.path, problem=str(error))
     except TransportError as error:
-        if error.retry or spool is None or path is None:
-            return Outcome(KEPT if path else LOST, path=path, problem=str(error))
-        return _refused(spool, path, str(error))
-    if spool is not None and path is not None:
-        spool.delivered(path)
+        if error.retry or kept.spool is None or kept.path is None:
+            return Outcome(unsent, path=kept.path, problem=str(error))
+        return _refused(kept.spool, kept.path, str(error))
+    if kept.spool is not None and kept.path is not None:
+        kept.spool.delivered(kept.path)
     return Outcome(SENT, receipt=receipt)
 
 

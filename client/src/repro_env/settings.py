@@ -114,11 +114,12 @@ class Settings:
         return f"Settings({shown})"
 
 
-def load(flags: Mapping[str, Any] | None = None, environ: Mapping[str, str] | None = None, folder: str | None = None
-         ) -> Settings:
+def load(flags: Mapping[str, Any] | None = None, environ: Mapping[str, str] | None = None, folder: str | None = None,
+         *, tolerant: bool = False) -> Settings:
     """Return the settings in force for ``folder`` (default: the working folder).
 
-    A flag that is wrong raises ``UsageError``; a variable or file that is wrong is reported in ``warnings``.
+    A variable or file that is wrong is reported in ``warnings``; a flag that is wrong raises ``UsageError``, unless
+    ``tolerant``.
     """
     environ = os.environ if environ is None else environ
     settings = Settings()
@@ -129,11 +130,17 @@ def load(flags: Mapping[str, Any] | None = None, environ: Mapping[str, str] | No
             _apply(settings, name, value, "variable", variable(name))
     for name, value in (flags or {}).items():
         if name in READERS and value:
-            try:
-                _set(settings, name, value, "flag")
-            except UsageError as error:
-                raise UsageError(f"--{flag_name(name)}: {error}") from error
+            _apply_flag(settings, name, value, tolerant=tolerant)
     return settings
+
+
+def _apply_flag(settings: Settings, name: str, value: Any, *, tolerant: bool) -> None:
+    try:
+        _set(settings, name, value, "flag")
+    except UsageError as error:
+        if not tolerant:
+            raise UsageError(f"--{flag_name(name)}: {error}") from error
+        settings.warnings.append(f"--{flag_name(name)}: {error}; it is not used")
 
 
 def flag_name(name: str) -> str:

@@ -1,0 +1,9 @@
+"""``python -m repro_env``: the command line."""
+
+from __future__ import annotations
+
+import sys
+
+from .cli.main import main
+
+sys.exit(main())
