@@ -47,7 +47,8 @@ class Acting(NamedTuple):
 def devices(facts: Facts) -> tuple[Acting, ...]:
     """Return the distinct devices; empty when there are surely none; raise ``Missing`` when unread."""
     found = facts.read(DEVICES) or ()
-    return tuple(sorted({_acting(device) for device in found}, key=repr))
+    distinct = [device for index, device in enumerate(found) if device not in found[:index]]
+    return tuple(sorted({_acting(device) for device in distinct}, key=repr))
 
 
 def _acting(device: dict[str, Any]) -> Acting:

@@ -4,23 +4,148 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..fingerprint.facts import is_unread
-from .reading import Facts
-from .rule import show_value
+from ..fingerprint.facts import is_captured, is_unread
+from .acting import UNUSED
+from .reading import Facts, Missing
+from .rule import Projection, show_value
+from .rules.distributions import CRITICAL, MEANING
+from .rules.driver import compiling_driver
 from .verdict import Ignored
+from .versions import prefix
 
-#: path or path prefix -> why a difference there does not act by itself.
-INERT: dict[str, str] = {}
+_SAME_KERNELS = "the build ships native code for this GPU, so the driver compiles nothing"
+
+#: path -> why a difference there does not act by itself.
+INERT: dict[str, str] = {
+    "driver.cuda_level": "the highest CUDA version the driver supports, not the one in use",
+    "driver.kernel_flavour": "open and proprietary kernel modules run the same kernels",
+    "libraries.cuda_toolkit": "the compiler on the machine is not what the framework was built with or loads",
+    "libraries.system_cudnn": "files in system folders are not what the framework loads",
+    "accelerators.interconnect": "a link moves numbers; the order of additions is judged under collectives",
+    "threads.torch_interop": "inter-op threads do not split sums",
+    "threads.affinity_count": "effective thread counts are what acts",
+    "threads.cgroup_limit_millicpu": "a quota slows down; effective thread counts are what acts",
+    "cpu.cores": "effective thread counts are what acts",
+    "cpu.model": "the instruction sets and the kernels chosen are what acts",
+    "system.kernel": "the kernel release does not compute",
+    "system.os_name": "the C library and the packages are what acts",
+    "system.virtualisation": "a hypervisor does not compute; masked instruction sets are judged under cpu",
+    "system.utc_offset": "numbers do not depend on the time zone",
+    "python.compiler": "array code does not run what this compiler made",
+    "python.environment": "the distributions in it are what acts",
+    "container.engine": "the content of the image is what acts",
+    "container.image_reference": "the content of the image is what acts",
+    "container.image_digest": "the content of the image is what acts",
+    "container.image_key": "the content of the image is what acts",
+    "container.learned": "how a digest was learned changes nothing",
+    "determinism.mkldnn_deterministic": "gave equal bits on and off where measured",
+    "source.remote": "the commit is what acts",
+}
+#: variables that no rule reads, by what they are for.
+_WITHOUT_EFFECT = "this variable steers no arithmetic, or its effect is judged by the value it leads to"
 
 
 def ignored_differences(expected: Facts, observed: Facts) -> tuple[Ignored, ...]:
-    """Return the differing facts at the paths of ``INERT``, each with its reason."""
-    rows = []
-    for path, why in INERT.items():
-        left, right = expected.look(path), observed.look(path)
-        if not (is_unread(left) or is_unread(right)) and left != right:
-            rows.append(Ignored(path, _short(left), _short(right), why))
+    """Return the differing facts that do not act, each with its reason."""
+    rows = [Ignored(path, _short(left), _short(right), why) for path, why in INERT.items()
+            for left, right in [_pair(path, expected, observed)] if left != right]
+    for special in (_driver, _memory, _python_patch, _variables, _distributions):
+        rows += special(expected, observed)
     return tuple(rows)
+
+
+def _pair(path: str, expected: Facts, observed: Facts) -> tuple[Any, Any]:
+    """Return both values, or twice ``None`` where a side was not read."""
+    left, right = expected.look(path), observed.look(path)
+    return (None, None) if is_unread(left) or is_unread(right) else (left, right)
+
+
+def _driver(expected: Facts, observed: Facts) -> list[Ignored]:
+    rows = []
+    for path in ("driver.kernel_module", "driver.user_libcuda"):
+        left, right = _pair(path, expected, observed)
+        if left != right and _unused(compiling_driver, expected) and _unused(compiling_driver, observed):
+            rows.append(Ignored(path, _short(left), _short(right), _SAME_KERNELS))
+    return rows
+
+
+def _unused(project: Projection, side: Facts) -> bool:
+    try:
+        return project(side) is UNUSED
+    except Missing:
+        return False
+
+
+def _device_facts(side: Facts, name: str) -> Any:
+    found = side.get("accelerators.devices") or []
+    return sorted({str(device.get(name)) for device in found if is_captured(device.get(name))})
+
+
+def _memory(expected: Facts, observed: Facts) -> list[Ignored]:
+    rows = []
+    for name, why in (("memory_bytes", "memory size does not change what is computed"),
+                      ("ecc", "error correction does not change what is computed"),
+                      ("form_factor", "the SM count is what acts")):
+        left, right = _device_facts(expected, name), _device_facts(observed, name)
+        if left and right and left != right:
+            rows.append(Ignored(f"accelerators.devices.{name}", _short(left), _short(right), why))
+    left, right = expected.get("accelerators.devices") or [], observed.get("accelerators.devices") or []
+    if left and right and len(left) != len(right):
+        rows.append(Ignored("accelerators.devices", f"{len(left)} devices", f"{len(right)} devices",
+                            "how many devices a program uses is judged by its number of ranks"))
+    return rows
+
+
+def _python_patch(expected: Facts, observed: Facts) -> list[Ignored]:
+    left, right = _pair("python.version", expected, observed)
+    if left != right and left and right and prefix(left, 2) == prefix(right, 2):
+        return [Ignored("python.version", left, right, "a patch release of Python does not change arithmetic")]
+    return []
+
+
+def _variables(expected: Facts, observed: Facts) -> list[Ignored]:
+    left, right = expected.get("variables.values") or {}, observed.get("variables.values") or {}
+    rows = []
+    for name in sorted({*left, *right}):
+        values = left.get(name, UNUSED), right.get(name, UNUSED)
+        if UNUSED not in values and not any(is_unread(value) for value in values) and values[0] != values[1] and (
+                name not in JUDGED_VARIABLES):
+            rows.append(Ignored(f"variables.values.{name}", _short(values[0]), _short(values[1]), _WITHOUT_EFFECT))
+    return rows
+
+
+#: variables that a rule reads itself; a difference there is never listed as one that does not act.
+JUDGED_VARIABLES = frozenset((
+    "CUDA_FORCE_PTX_JIT", "DNNL_DEFAULT_FPMATH_MODE", "DNNL_MAX_CPU_ISA", "FLASH_ATTENTION_DETERMINISTIC",
+    "GLIBC_TUNABLES", "LD_PRELOAD", "MKL_CBWR", "MKL_DEBUG_CPU_TYPE", "MKL_ENABLE_INSTRUCTIONS", "NCCL_CONF_FILE",
+    "NCCL_MAX_NCHANNELS", "NCCL_MIN_NCHANNELS", "NVIDIA_TF32_OVERRIDE", "NVTE_ALLOW_NONDETERMINISTIC_ALGO",
+    "OMP_DYNAMIC", "ONEDNN_DEFAULT_FPMATH_MODE", "ONEDNN_MAX_CPU_ISA", "TORCHINDUCTOR_MAX_AUTOTUNE"))
+
+
+def _distributions(expected: Facts, observed: Facts) -> list[Ignored]:
+    """Summarise the distributions that no rule judges in one row."""
+    left, right = _unrelated(expected), _unrelated(observed)
+    if left is None or right is None or left == right:
+        return []
+    names = sorted({name for name in {**left, **right} if left.get(name) != right.get(name)})
+    shown = ", ".join(names[:6]) + (f" and {len(names) - 6} more" if len(names) > 6 else "")
+    return [Ignored("distributions.installed", f"{len(left)} unrelated", f"{len(right)} unrelated",
+                    f"distributions that no numbers pass through: {shown}")]
+
+
+_JUDGED = frozenset((*(name for kind in CRITICAL for name in kind.names), *MEANING, "torch", "numpy", "scipy",
+                     "scikit-learn", "jax", "tensorflow"))
+
+
+def _is_unrelated(name: str) -> bool:
+    return name not in _JUDGED and not name.startswith("nvidia-")
+
+
+def _unrelated(side: Facts) -> dict[str, Any] | None:
+    found = side.get("distributions.installed")
+    if found is None:
+        return None
+    return {item["name"]: str(item.get("version")) for item in found if _is_unrelated(item["name"])}
 
 
 def _short(value: Any) -> str:

@@ -6,24 +6,18 @@ from typing import Any, Callable
 
 from ..acting import UNUSED, on_cpu, present, using, variable
 from ..levels import Level, SetBy
+from ..processors import level_of_model, vector_level
 from ..reading import Facts
 from ..rule import AnyRule, Distinction, Projection
 from .threads import pools, without_torch
 
-#: vector level -> instruction set that marks it, best first.
-LEVELS = (("AVX-512", "avx512f"), ("AVX2", "avx2"), ("AVX", "avx"), ("SVE", "sve"), ("NEON", "asimd"),
-          ("AltiVec", "altivec"))
-
-
-def vector_level(instruction_sets: list[str]) -> str:
-    """Return the widest vector level of a list of instruction sets."""
-    known = {name.lower() for name in instruction_sets}
-    return next((level for level, mark in LEVELS if mark in known), "baseline")
-
-
 @on_cpu
 def level(facts: Facts) -> Any:
-    """Vector level of the CPU: what libraries without a cap of their own choose by."""
+    """Vector level of the CPU, by its instruction sets, else by its name: libraries without a cap choose by it."""
+    if not facts.known("cpu.instruction_sets"):
+        told = level_of_model(facts.get("cpu.model"))
+        if told is not None:
+            return told
     found = facts.read("cpu.instruction_sets")
     return UNUSED if found is None else vector_level(found)
 
