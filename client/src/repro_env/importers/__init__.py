@@ -1,0 +1,101 @@
+"""Documents from texts that people already have.
+
+``import_text`` recognises the format, keeps what the text states, and leaves everything else unread. Each format's
+knowledge lies in its own modules; none of them reads the machine.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..canonical import encode
+from ..errors import UnknownFormat
+from ..fingerprint.facts import SCHEMA_VERSION, unread
+from ..fingerprint.validate import part_digests, validate
+from ..ids import URL_NAMESPACE, uuid5
+from ..probes.keys import SECTIONS
+from ..version import VERSION
+from . import collect_env, dump, known, plain
+
+#: formats that can be imported -> how one makes such a text.
+FORMATS = {
+    dump.PYTORCH: "python -m torch.utils.collect_env",
+    dump.VLLM: "vllm collect-env",
+}
+#: a text of this many characters or more is refused.
+MAX_CHARACTERS = 1 << 20
+#: stands for the time of the look where nobody tells it: the text does not, and the same text must give the same id.
+TIME_NOT_TOLD = "1970-01-01T00:00:00Z"
+
+
+def detect(text: str) -> str:
+    """Return the name of the format of ``text``; raise ``UnknownFormat`` saying what it looks like instead."""
+    return _dump(_lines(text, "stdin"), "stdin").format
+
+
+def import_text(text: str, *, name: str = "stdin", run_id: str | None = None, project: str | None = None,
+                group: str | None = None, labels: dict[str, str] | None = None,
+                captured_at: str | None = None) -> dict[str, Any]:
+    """Return the document that ``text`` states, of vantage ``import``.
+
+    ``name`` stands for the text in errors. The ids follow from the content: the same text with the same arguments
+    gives the same document, and without ``run_id`` the same run. ``captured_at`` is RFC 3339 UTC. Raises
+    ``UnknownFormat`` when the format is not known or the text is too long, ``InvalidDocument`` for arguments that no
+    document may hold.
+    """
+    lines = _lines(text, name)
+    found = _dump(lines, name)
+    sections, notes = collect_env.sections(found)
+    parts = {
+        "stack": {path: facts for path, facts in sections.items() if "." not in path},
+        "program": {path.partition(".")[2]: facts for path, facts in sections.items() if "." in path},
+    }
+    capture = _capture(found.format, notes)
+    capture.update(
+        run_id=run_id or uuid5(_namespace("imported-run"), "\n".join(filter(None, lines))),
+        run_id_source="given" if run_id else "made", project=project, group=group, labels=dict(labels or {}),
+        captured_at=captured_at or TIME_NOT_TOLD)
+    capture["observation_id"] = uuid5(_namespace("imported-observation"), encode([parts, capture]).decode())
+    document = {"schema": SCHEMA_VERSION, **parts, "capture": capture, "digests": part_digests(parts)}
+    return validate(document)
+
+
+def _lines(text: str, name: str) -> list[str]:
+    if len(text) >= MAX_CHARACTERS:
+        raise UnknownFormat(f"{name}: expected a text of less than {MAX_CHARACTERS} characters, got {len(text)}; "
+                            "cut out the environment report and import that")
+    return plain.lines(text)
+
+
+def _dump(lines: list[str], name: str) -> dump.Dump:
+    found = dump.find(lines)
+    if found is None:
+        raise UnknownFormat(_refusal(lines, name))
+    return found
+
+
+def _refusal(lines: list[str], name: str) -> str:
+    formats = " or ".join(f"{form} ({command})" for form, command in FORMATS.items())
+    what = known.name_of(lines)
+    if what:
+        return f"{name}: this looks like {what}, which cannot be imported yet; expected {formats}"
+    first = next((line for line in lines if line), None)
+    shown = "an empty text" if first is None else f"a text that begins with {ascii(first[:60])}"
+    return f"{name}: expected {formats}, got {shown}; paste the report as the command printed it"
+
+
+def _capture(form: str, notes: list[str]) -> dict[str, Any]:
+    """Return the circumstances: a text tells nothing of job and process."""
+    silent = unread("not-recorded")
+    return {
+        "sequence": 0, "vantage": "import", "moment": None, "subject": "document", "client_version": VERSION,
+        "job": dict.fromkeys(("scheduler", "cluster", "job_id", "restart", "step"), silent),
+        "process": dict.fromkeys(("node", "rank", "local_rank", "world_size", "pid", "user", "device_masks",
+                                  "device_ids"), silent),
+        "sources": dict.fromkeys(SECTIONS, f"imported:{form}"), "errors": [], "durations_us": {}, "drift": [],
+        "results": {}, "imported": {"format": form, "notes": list(dict.fromkeys(notes))},
+    }
+
+
+def _namespace(kind: str) -> bytes:
+    return bytes.fromhex(uuid5(URL_NAMESPACE, f"urn:repro-env:{kind}").replace("-", ""))

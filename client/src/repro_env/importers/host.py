@@ -1,0 +1,91 @@
+"""Python and operating system as a collect_env text states them."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from ..probes.keys import blank
+from .devices import is_wsl
+from .dump import Dump
+from .processor import ARCHITECTURES, virtualisation
+from .words import NOT_RECORDED, NOT_REPORTED, is_silent
+
+_VERSION = re.compile(r"(\d+\.\d+(?:\.\d+)?(?:a\d+|b\d+|rc\d+)?\+?)(?=[\s|]|$)")
+_COMPILER = re.compile(r"\[((?:GCC|Clang|MSC|Apple|LLVM)[^\[\]]{1,120})\]")
+_MACHINE = re.compile(r"\s+\((" + "|".join(ARCHITECTURES) + r")\)$", re.IGNORECASE)
+_PLATFORM = re.compile(r"(Linux|Windows|macOS|Darwin)-(.+)")
+_KERNEL_END = re.compile(r"-(?:" + "|".join(ARCHITECTURES) + r")(?:-.*)?$")
+_FAMILIES = {"linux": "linux", "windows": "windows", "macos": "macos", "darwin": "macos"}
+
+
+def python(dump: Dump) -> dict[str, Any]:
+    """Return the section ``python``; a partial version stays as told."""
+    facts = blank("python", "not-recorded")
+    field = dump.fields.get("Python version")
+    if field is None:
+        return facts
+    text = " ".join(line for line in field.lines[:3] if line)
+    match = _VERSION.match(text)
+    if match is None or (field.cut and match.end() == len(text)):
+        return {**facts, "version": NOT_RECORDED if field.cut else NOT_REPORTED}
+    facts["version"] = match[1].rstrip("+")
+    compiler = _COMPILER.search(_balanced(text))
+    if compiler:
+        facts.update(implementation="cpython", compiler=compiler[1], free_threaded="free-threading" in text)
+    elif "[PyPy" in text:
+        facts["implementation"] = "pypy"
+    return facts
+
+
+def system(dump: Dump, version: Any, notes: list[str]) -> dict[str, Any]:
+    """Return the section ``system``; the architecture that the text appends to the name belongs to ``cpu``."""
+    facts = blank("system", "not-recorded")
+    told = dump.value("OS")
+    facts["os_family"] = os_family(dump)
+    if told is not None:
+        facts["os_name"] = NOT_REPORTED if is_silent(told) else _MACHINE.sub("", told)
+    match = _PLATFORM.match(dump.value("Python platform") or "")
+    if match and match[1] == "Linux" and _KERNEL_END.search(match[2]):
+        facts["kernel"] = _KERNEL_END.sub("", match[2])
+    facts["libc"] = libc(dump, version, notes)
+    facts["virtualisation"] = "wsl2" if is_wsl(dump) else virtualisation(dump) if "CPU" in dump.fields else NOT_RECORDED
+    return facts
+
+
+def os_family(dump: Dump) -> Any:
+    """Return linux, windows or macos: by Python's platform, else by the name in any language."""
+    match = _PLATFORM.match(dump.value("Python platform") or "")
+    if match:
+        return _FAMILIES[match[1].lower()]
+    told = dump.value("OS")
+    if told is None:
+        return NOT_RECORDED
+    name = told.lower()
+    if is_silent(told):
+        return NOT_REPORTED
+    if "windows" in name:
+        return "windows"
+    if re.match(r"mac ?os|darwin", name):
+        return "macos"
+    return NOT_REPORTED if re.match(r"(?:\w*bsd|sunos|aix|cygwin)", name) else "linux"
+
+
+def libc(dump: Dump, python_version: Any, notes: list[str]) -> Any:
+    """Return the C library; Python before 3.8 printed the oldest version its own file needs, which is not believed."""
+    told = dump.value("Libc version")
+    if told is None:
+        return NOT_RECORDED
+    match = re.fullmatch(r"([a-z]{2,10})[- ](\d[\d.]*)", told)
+    if match is None:
+        return NOT_REPORTED
+    parts = re.match(r"(\d+)\.(\d+)", python_version) if isinstance(python_version, str) else None
+    if parts is None or (int(parts[1]), int(parts[2])) < (3, 8):
+        notes.append(f"{told} is what the file of an old Python needs, not the C library it runs with: not believed")
+        return NOT_REPORTED
+    return f"{match[1]} {match[2]}"
+
+
+def _balanced(text: str) -> str:
+    """Return the text up to a bracket that never closes; inner brackets of a compiler's build number are dropped."""
+    return re.sub(r"\(([^()\[\]]*)\)", r"(\1)", text)

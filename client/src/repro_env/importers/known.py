@@ -1,0 +1,35 @@
+"""Texts that are recognised and cannot be imported yet: an error that names them helps more than "unknown"."""
+
+from __future__ import annotations
+
+import re
+
+#: name -> pattern on the beginning of the text. The first that is found names the text.
+_KNOWN = (
+    ("the output of nvidia-smi", r"^\|?\s*NVIDIA-SMI |^GPU \d+: .+\(UUID: |^\s*(?:\+-+)+\+\s*$\n\|.*Driver Version"),
+    ("Weights & Biases metadata (wandb-metadata.json)", r'"startedAt"\s*:|"(?:cudaVersion|gpu_nvidia|cpu_count)"\s*:'),
+    ("a report of transformers-cli env", r"^[-*]?\s*`?transformers`? version:"),
+    ("a report of accelerate env", r"`Accelerate` version:"),
+    ("a report of ds_report", r"DeepSpeed .{0,60}op report|^ds_report"),
+    ("detectron2's or OpenMMLab's collect_env table", r"^sys\.platform[ :]"),
+    ("Lightning's collect_env list", r"^\* (?:CUDA|Lightning|System|Packages):"),
+    ("jax.print_environment_info()", r"^jaxlib:\s|^device info:"),
+    ("Ultralytics' checks", r"Ultralytics .{0,40}(?:Python-|torch-)"),
+    ("PaddlePaddle's version text", r"PaddlePaddle .{0,40}compiled with"),
+    ("an MLflow model file (MLmodel)", r"^mlflow_version:|^flavors:"),
+    ("an environment file of conda", r"^dependencies:"),
+    ("a document of repro-env (compare it as it is)", r'"schema"\s*:\s*"\d+\.\d+"'),
+    ("the list of conda list", r"^# packages in environment at"),
+    ("TensorFlow's tf_env_collect text", r"^== (?:check|tensorflow|cuda|env) "),
+    ("the output of pip freeze", r"(?:^[A-Za-z0-9][\w.-]{0,80}(?:==\S{1,80}| @ \S{1,300})\s*$\n?){3}"),
+    ("the output of pip list", r"^Package\s+Version\s*$"),
+    ("the output of lscpu", r"^Architecture:\s"),
+)
+_PATTERNS = tuple((name, re.compile(pattern, re.MULTILINE)) for name, pattern in _KNOWN)
+_SAMPLE = 20_000
+
+
+def name_of(lines: list[str]) -> str | None:
+    """Return in words what the text is, ``None`` when it is nothing known."""
+    sample = "\n".join(line[:400] for line in lines[:1000])[:_SAMPLE]
+    return next((name for name, pattern in _PATTERNS if pattern.search(sample)), None)

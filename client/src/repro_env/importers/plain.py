@@ -1,0 +1,50 @@
+"""Pasted text made plain: what terminals, mail, Markdown, HTML and log collectors add around lines is taken off.
+
+Owns nothing of any format: a line comes out as the tool printed it, without indentation.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+
+#: colours and cursor moves of terminals; titles of windows.
+_ESCAPES = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]|\x1b\][^\x07\x1b\n]*(?:\x07|\x1b\\)|\x1b[@-Z\\-_]")
+#: colours whose escape character a copy lost.
+_BARE_COLOURS = re.compile(r"\[(?:\d{1,2};){0,3}\d{1,2}m")
+_ENTITY = re.compile(r"&(?:#\d{1,7}|#x[0-9a-fA-F]{1,6}|[A-Za-z]{2,8});")
+#: tags people and pages put around a dump; ``<pip>`` is a word of conda and stays.
+_TAGS = re.compile(r"</?(?:pre|code|details|summary|p|div|span|b|strong|blockquote|br)(?:\s[^<>\n]{0,200})?/?>",
+                   re.IGNORECASE)
+_BREAKS = re.compile(r"<br\s?/?>|</p>|</div>", re.IGNORECASE)
+#: time that continuous integration writes before each line.
+_STAMP = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?Z\s")
+_FENCE = re.compile(r"(?:`{3,}|~{3,})[\w+-]*$")
+#: stands for every line that opens or closes a block of code.
+FENCE = "```"
+_INVISIBLE = {ord(character): None for character in "\ufeff\u200b\u200c\u200d\u2060\u200e\u200f\u00ad"}
+_SPACES = {ord(character): " " for character in "\u00a0\u2007\u202f\u3000\u2009\u2002\u2003\t\f\v"}
+_CONTROLS = {code: None for code in [*range(9), *range(14, 27), *range(28, 32), 127]}
+_TRANSLATION = {**_CONTROLS, **_SPACES, **_INVISIBLE}
+
+
+def lines(text: str) -> list[str]:
+    """Return the lines of a pasted text, each stripped of quoting, markup, escapes and surrounding blanks."""
+    if "\x1b" in text:
+        text = _ESCAPES.sub("", text)
+    text = text.encode("utf-8", "replace").decode("utf-8").replace("\r\n", "\n").replace("\r", "\n")
+    if "[0m" in text:
+        text = _BARE_COLOURS.sub("", text)
+    if "<" in text:
+        text = _TAGS.sub("", _BREAKS.sub("\n", text))
+    if "&" in text:
+        text = _ENTITY.sub(lambda entity: html.unescape(entity.group()), text)
+    return [_bare(line) for line in text.translate(_TRANSLATION).split("\n")]
+
+
+def _bare(line: str) -> str:
+    """Return one line without quote marks, time stamps and blanks around it; a fence of Markdown is ``FENCE``."""
+    line = line.strip().lstrip("> ").rstrip()
+    if _STAMP.match(line):
+        line = line.split(" ", 1)[-1].strip() if " " in line else ""
+    return FENCE if _FENCE.match(line) else line

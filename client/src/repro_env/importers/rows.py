@@ -1,0 +1,159 @@
+"""The rows under "Versions of relevant libraries": pip's and conda's words on what is installed.
+
+Owns which rows are believed: pip's row is the importable one, conda rows of another environment are not this one's.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Any
+
+from .dump import Dump
+from .words import NOT_RECORDED, is_silent
+
+_PIP = re.compile(r"\[(?:pip\d?|uv)\]\s+([A-Za-z0-9][\w.-]{0,120})(?:\s*===?\s*|\s+\(?)([\w.+!-]{1,120})\)?(?:\s.*)?")
+_PIP_DIRECT = re.compile(r"\[(?:pip\d?|uv)\]\s+([A-Za-z0-9][\w.-]{0,120})\s+@\s+\S+.*")
+_CONDA = re.compile(r"\[conda\]\s+([A-Za-z0-9_][\w.-]{0,120})\s+(\d[\w.+!-]{0,120})\s+(\S{1,200})(?:\s+(\S{1,200}))?(?:\s.*)?")
+_TAG = re.compile(r"py([23])\.?(\d{1,2})(?=\D|$)")
+_SECTION = "Versions of relevant libraries"
+#: stands for a build or channel of which the text may hold only the beginning.
+_BROKEN = "?"
+#: conda's names for the distribution torch.
+_TORCH_NAMES = ("pytorch", "pytorch-nightly")
+
+
+@dataclass(frozen=True)
+class Row:
+    """One package as one installer lists it."""
+
+    name: str
+    version: str | None
+    conda: bool
+    build: str = ""
+    channel: str = ""
+
+    @property
+    def by_pip(self) -> bool:
+        """Whether pip installed it, though conda may list it."""
+        return not self.conda or self.build.startswith("pypi") or self.build == "<pip>" or self.channel == "pypi"
+
+
+@dataclass(frozen=True)
+class Packages:
+    """Rows that are believed, by normalised name, and how much of the list the text holds."""
+
+    rows: dict[str, Row]
+    #: conda said something after pip's rows, so pip's list is whole.
+    pip_is_whole: bool
+    notes: tuple[str, ...]
+
+    def version(self, name: str) -> str | None:
+        """Return the version of a believed row."""
+        row = self.rows.get(name)
+        return row.version if row else None
+
+
+def normalised(name: str) -> str:
+    """Return the PEP 503 form of a distribution's name."""
+    return re.sub(r"[-_.]+", "-", name).lower()
+
+
+def packages(dump: Dump, python: Any) -> Packages:
+    """Return what the rows say, with a note for each thing that was not believed."""
+    field = dump.fields.get(_SECTION)
+    lines = _joined(field.lines) if field else []
+    if field is not None and field.cut and len(field.lines) > 1:
+        lines = lines[:-1]
+    elif field is not None and field.at_end and lines:
+        lines = [*lines[:-1], _without_last_column(lines[-1])]
+    pip = [row for row in map(_pip_row, lines) if row]
+    conda = [row for row in map(_conda_row, lines) if row]
+    notes: list[str] = []
+    if _is_elsewhere(conda, python):
+        notes.append("the conda rows are of another environment (built for another Python): not believed")
+        conda = []
+    chosen = _chosen(pip, conda, notes)
+    return Packages(chosen, any(line.startswith("[conda]") for line in lines), tuple(notes))
+
+
+def distributions(found: Packages) -> dict[str, Any]:
+    """Return the section ``distributions``: a selection, as the text holds no more."""
+    if not found.rows:
+        return {"installed": NOT_RECORDED, "complete": False}
+    installed = [{
+        "name": name, "version": row.version if row.version is not None else NOT_RECORDED,
+        "origin": NOT_RECORDED if row.by_pip or _BROKEN in (row.build, row.channel)
+        else f"conda:{row.channel or 'defaults'}",
+        "revision": NOT_RECORDED, "editable": NOT_RECORDED, "shadowed": NOT_RECORDED, "record_digest": NOT_RECORDED,
+    } for name, row in sorted(found.rows.items())]
+    return {"installed": installed, "complete": False}
+
+
+def _joined(lines: list[str]) -> list[str]:
+    """Return the rows, each with the lines it was wrapped to."""
+    rows: list[str] = []
+    after_row = False
+    for line in lines:
+        if line.startswith("["):
+            rows.append(line)
+            after_row = True
+        elif line and after_row and len(line.split()) <= 3 and len(rows[-1]) < 400:
+            rows[-1] = f"{rows[-1]} {line}"
+        else:
+            after_row = False
+    return rows
+
+
+def _without_last_column(row: str) -> str:
+    """Return a row at the very end of a text with the column that may be broken replaced by ``_BROKEN``."""
+    columns = row.split()
+    whole = len(columns) < 4 or columns[-1] in ("<pip>", "pypi", "pypi_0")
+    return row if whole else " ".join([*columns[:-1], _BROKEN])
+
+
+def _pip_row(line: str) -> Row | None:
+    match = _PIP.fullmatch(line[:600])
+    if match and match[2][0].isdigit():
+        return Row(normalised(match[1]), match[2], conda=False)
+    direct = _PIP_DIRECT.fullmatch(line[:600])
+    return Row(normalised(direct[1]), None, conda=False) if direct else None
+
+
+def _conda_row(line: str) -> Row | None:
+    match = _CONDA.fullmatch(line[:600])
+    if match is None or is_silent(line.partition("]")[2]):
+        return None
+    row = Row(normalised(match[1]), match[2], True, match[3], match[4] or "")
+    return Row("torch", row.version, True, row.build, row.channel) if row.name in _TORCH_NAMES and not row.by_pip else row
+
+
+def _is_elsewhere(conda: list[Row], python: Any) -> bool:
+    """Tell whether conda's builds are for other Pythons than the one that wrote the text."""
+    tags = {f"{match[1]}.{match[2]}" for row in conda if not row.by_pip for match in _TAG.finditer(row.build)}
+    if not tags or not isinstance(python, str):
+        return False
+    return ".".join(python.split(".")[:2]) not in tags
+
+
+def _chosen(pip: list[Row], conda: list[Row], notes: list[str]) -> dict[str, Row]:
+    """Return the believed row of each name: pip's before conda's, the first before later ones."""
+    chosen: dict[str, Row] = {}
+    for row in [*pip, *conda]:
+        first = chosen.get(row.name)
+        if first is None:
+            chosen[row.name] = row
+        elif first.version != row.version and first.version is not None and row.version is not None:
+            whose = "conda" if row.conda else "pip"
+            notes.append(f"{row.name} is listed as {first.version} and, by {whose}, as {row.version}: the first is kept")
+    return chosen
+
+
+def conda_build(dump: Dump, version: str) -> Row | None:
+    """Return conda's own row of torch when it is the torch that was imported."""
+    field = dump.fields.get(_SECTION)
+    for line in _joined(field.lines) if field else []:
+        row = _conda_row(line)
+        if row and row.name == "torch" and row.version == version and not row.by_pip:
+            return row
+    return None
