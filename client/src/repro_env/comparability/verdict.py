@@ -90,6 +90,13 @@ class Verdict:
         value: dict[str, Any] = _plain(self)
         return value
 
+    @classmethod
+    def from_json(cls, value: dict[str, Any]) -> Verdict:
+        """Return the verdict that ``to_json`` wrote; raise ``InvalidDocument`` where ``value`` is none."""
+        from .reread import verdict
+
+        return verdict(value)
+
 
 def _plain(value: Any) -> Any:
     if isinstance(value, Level):

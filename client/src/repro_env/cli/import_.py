@@ -1,0 +1,92 @@
+"""``repro-env import``: a document from a text that people already have."""
+
+from __future__ import annotations
+
+from ..errors import InvalidDocument, SpoolError, UsageError
+from . import reading, sending
+from .capture import document_text
+from .console import answer, continue_saying, say
+from .options import Command
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from ..settings import Settings
+
+NOT_DELIVERED = 1
+MAX_NOTES = 5
+
+COMMAND = Command(
+    "import", "Makes a document from an environment dump and sends it as a run. What the dump does not say stays "
+    "unread; what it says wrongly is not believed, and said.",
+    usage="import FILE [options]",
+    examples=(("repro-env import collect_env.txt --run-id gpu-a", "store a dump as the run gpu-a"),
+              ("python -m torch.utils.collect_env | repro-env import -", "from a pipe"),
+              ("repro-env import collect_env.txt -o env.json --no-send", "only make the document")),
+    arguments=(("FILE", "a dump (python -m torch.utils.collect_env), or a document of repro-env; - for standard "
+                "input"),),
+    options=(sending.JSON, sending.OUTPUT, sending.NO_SEND, sending.RUN_ID, sending.PROJECT, sending.GROUP,
+             sending.LABEL, sending.SERVER, sending.TIMEOUT),
+    notes="Exit codes: 0 done, 1 made but not delivered (it waits in the spool), 65 the format is not known or the "
+    "document is invalid.")
+
+
+def main(values: dict[str, Any]) -> int:
+    """Import one file; return 0, or 1 where it could not be delivered."""
+    (path,) = values["arguments"]
+    settings = sending.load(values)
+    found = reading.documents(path, run_id=settings.run_id, project=settings.project, group=settings.group,
+                              labels=settings.labels)
+    _refuse_renaming(path, found, values)
+    for document in found:
+        _recognised(path, document)
+    _hand_over(found, values)
+    if not sending.waits_in_spool(values, settings):
+        return 0
+    return 0 if all([_deliver(document, values, settings) for document in found]) else NOT_DELIVERED
+
+
+def _refuse_renaming(path: str, found: list[dict[str, Any]], values: dict[str, Any]) -> None:
+    """A finished document keeps its names: changing them would make another observation of it."""
+    given = [name for name in ("run_id", "project", "group", "labels") if values.get(name)]
+    if given and any(document["capture"]["vantage"] != "import" for document in found):
+        from ..settings import flag_name
+
+        raise UsageError(f"import: {sending.file_name(path)} is a document of repro-env already and keeps its run, "
+                         f"project, group and labels; leave out --{flag_name(given[0])}")
+
+
+def _recognised(path: str, document: dict[str, Any]) -> None:
+    record = document["capture"]
+    made = record["imported"]
+    form = made["format"] if isinstance(made, dict) and "format" in made else f"repro-env {record['vantage']} document"
+    say(f"{sending.file_name(path)}: recognised as {form}; run {record['run_id']}")
+    notes = made["notes"] if isinstance(made, dict) and "notes" in made else []
+    for note in notes[:MAX_NOTES]:
+        continue_saying(f"note: {note}")
+    if len(notes) > MAX_NOTES:
+        continue_saying(f"and {len(notes) - MAX_NOTES} more notes in the document")
+
+
+def _hand_over(found: list[dict[str, Any]], values: dict[str, Any]) -> None:
+    if len(found) > 1 and (values.get("json") or values.get("output")):
+        raise InvalidDocument("$", f"expected one document for --json or -o, got {len(found)}")
+    text = document_text(found[0])
+    if values.get("json"):
+        answer(text)
+    if values.get("output"):
+        from ..spool import write_file
+
+        write_file(values["output"], text.encode("utf-8"))
+
+
+def _deliver(document: dict[str, Any], values: dict[str, Any], settings: Settings) -> bool:
+    from ..delivery import KEPT, LOST, SENT, deliver
+
+    send = not values.get("no_send")
+    outcome = deliver(document, settings, timeout_s=sending.patience_s(settings), send=send)
+    if outcome.state == LOST:
+        raise SpoolError(f"the document was neither sent nor kept: {outcome.problem}")
+    sending.tell(f"run {document['capture']['run_id']}", outcome, settings)
+    return outcome.state == SENT or (outcome.state == KEPT and not outcome.problem)

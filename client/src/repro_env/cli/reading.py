@@ -1,0 +1,99 @@
+"""What a person hands over: a document, several in one file, or a text that the importers know."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from ..errors import InvalidDocument, UsageError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+#: a file of many documents, or a dump with a long log around it.
+MAX_BYTES = 32 << 20
+
+
+def read_bytes(path: str) -> bytes:
+    """Return the bytes of a file, or of standard input for ``-``; raise ``UsageError`` or ``InvalidDocument``."""
+    name = "standard input" if path == "-" else path
+    try:
+        if path == "-":
+            data = sys.stdin.buffer.read(MAX_BYTES + 1)
+        else:
+            with open(path, "rb") as file:
+                data = file.read(MAX_BYTES + 1)
+    except IsADirectoryError as error:
+        raise UsageError(f"{name}: expected a file, got a folder") from error
+    except OSError as error:
+        raise UsageError(f"{name}: could not be read ({error.strerror})") from error
+    if len(data) > MAX_BYTES:
+        raise InvalidDocument(name, f"expected at most {MAX_BYTES} bytes")
+    if not data.strip():
+        raise InvalidDocument(name, "expected a document or an environment dump, got an empty file")
+    return data
+
+
+def documents(path: str, **options: Any) -> list[dict[str, Any]]:
+    """Return the documents in a file: one, a list, an answer of ``/v1/runs/ID``, or a dump (with import ``options``).
+
+    Raise ``InvalidDocument`` naming file and field, ``UnknownFormat`` for a text nobody knows.
+    """
+    name = "standard input" if path == "-" else path
+    data = read_bytes(path)
+    if data.lstrip()[:1] in (b"{", b"["):
+        return _validated(name, data)
+    return [imported(name, data, **options)]
+
+
+def imported(name: str, data: bytes, **options: Any) -> dict[str, Any]:
+    """Return the document that a dump states; raise ``UnknownFormat``."""
+    from ..importers import import_text
+
+    try:
+        return import_text(decoded(data), name=name, **options)
+    except InvalidDocument as error:
+        raise InvalidDocument(f"{name}: {error.field}", error.problem) from error
+
+
+def decoded(data: bytes) -> str:
+    """Return text from the encodings that shells write: UTF-8, and UTF-16 with a mark (PowerShell)."""
+    if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
+        return data.decode("utf-16", "replace")
+    return data.decode("utf-8-sig", "replace")
+
+
+def _validated(name: str, data: bytes) -> list[dict[str, Any]]:
+    from ..canonical import parse
+    from ..fingerprint.validate import validate
+
+    try:
+        value = parse(data, max_bytes=MAX_BYTES)
+        rows = _rows(value)
+        return [validate(row) for row in rows]
+    except InvalidDocument as error:
+        raise InvalidDocument(f"{name}: {error.field}", error.problem) from error
+
+
+def _rows(value: Any) -> list[Any]:
+    """Return the documents in a parsed file."""
+    if isinstance(value, dict) and isinstance(value.get("entries"), list):
+        return of_entries(value)
+    rows = value if isinstance(value, list) else [value]
+    if not rows:
+        raise InvalidDocument("$", "expected at least one document, got an empty list")
+    return rows
+
+
+def of_entries(answer: dict[str, Any]) -> list[Any]:
+    """Return the documents of a run as ``GET /v1/runs/ID`` answers them."""
+    rows = [entry.get("document") for entry in answer.get("entries") or () if isinstance(entry, dict)]
+    if not rows or None in rows:
+        raise InvalidDocument("entries", "expected a run with its documents")
+    return rows
+
+
+def is_file(word: str) -> bool:
+    """Tell whether an argument means a file: it is there, or it is written as files are."""
+    return word == "-" or os.path.exists(word) or os.sep in word or word.endswith((".json", ".txt", ".log"))

@@ -1,0 +1,55 @@
+"""A verdict read back from its JSON form, as ``GET /v1/comparisons`` answers it. Fields not known here are left out."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any, Callable
+
+from ..errors import InvalidDocument
+from .levels import Answer, Level, Question, Scope
+from .verdict import Assumption, Ignored, Reason, Step, Verdict
+
+_WORDS: dict[str, Callable[[Any], Any]] = {
+    "question": Question, "scope": Scope, "answer": Answer, "level": Level.parse, "guaranteed": Level.parse,
+    "expected": Level.parse, "possible": Level.parse, "expected_level": Level.parse, "to": Level.parse,
+}
+
+
+def verdict(value: dict[str, Any]) -> Verdict:
+    """Return the verdict in ``value``; raise ``InvalidDocument`` naming the field that is missing or wrong."""
+    nested = {"reasons": _rows(value, "reasons", Reason, ("guaranteed", "expected_level", "possible")),
+              "assumes": _rows(value, "assumes", Assumption, ("guaranteed",)),
+              "raises": _rows(value, "raises", Step, ("to",)), "ignored": _rows(value, "ignored", Ignored, ()),
+              "waived": tuple((str(rule), str(reason)) for rule, reason in value.get("waived") or ()),
+              "observed": tuple(map(str, value.get("observed") or ()))}
+    words = ("question", "scope", "answer", "level", "guaranteed", "expected", "possible")
+    made: Verdict = _build(Verdict, {**value, **nested}, words, "verdict")
+    return made
+
+
+def _rows(value: dict[str, Any], name: str, kind: type, words: tuple[str, ...]) -> tuple[Any, ...]:
+    rows = value.get(name)
+    if not isinstance(rows, list):
+        raise InvalidDocument(f"verdict.{name}", "expected a list")
+    return tuple(_build(kind, row, words, f"verdict.{name}[{index}]") for index, row in enumerate(rows))
+
+
+def _build(kind: type, value: Any, words: tuple[str, ...], field: str) -> Any:
+    if not isinstance(value, dict):
+        raise InvalidDocument(field, "expected an object")
+    told: dict[str, Any] = {}
+    for item in dataclasses.fields(kind):
+        if item.name in value:
+            read = _WORDS[item.name] if item.name in words else _frozen
+            try:
+                told[item.name] = read(value[item.name])
+            except (ValueError, AttributeError) as error:
+                raise InvalidDocument(f"{field}.{item.name}", f"got {value[item.name]!r}") from error
+    try:
+        return kind(**told)
+    except TypeError as error:
+        raise InvalidDocument(field, f"a field is missing ({error})") from error
+
+
+def _frozen(value: Any) -> Any:
+    return tuple(value) if isinstance(value, list) else value

@@ -1,0 +1,213 @@
+"""What a rendered verdict says and in which order; ``text`` and ``markdown`` only lay it out.
+
+The JSON form holds everything; here long lists are cut to what a person reads, and what was cut is counted.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Callable, Iterable, TypeVar
+
+from ..comparability.levels import Answer, Level, Question, Scope
+from ..comparability.verdict import Assumption, Reason, Step, Verdict
+
+MAX_REASONS, MAX_SHORT_REASONS, MAX_FOLDED, MAX_GROUPS, MAX_PATHS, MAX_IGNORED, MAX_STEPS = 5, 8, 4, 3, 4, 6, 6
+
+#: level -> what it says of two results.
+MEANING = {
+    Level.BITWISE: "the same bits",
+    Level.CURVE: "the same up to float noise: curves start together and drift apart",
+    Level.STATISTICAL: "the same within seed-to-seed variance: compare several seeds",
+    Level.NONE: "no comparison: one side may be wrong, or measures something else",
+}
+_ANSWER = {
+    Answer.YES: "yes, guaranteed",
+    Answer.NO: "no",
+    Answer.LIKELY: "likely: expected of ordinary programs, but not guaranteed",
+}
+_ASKED = {Question.COMPARE: "Comparable", Question.REPEAT: "Should they repeat",
+          Question.RESUME: "Should the second continue the first"}
+Item = TypeVar("Item")
+
+
+@dataclass(frozen=True)
+class Point:
+    """One thing said: a sentence, then labelled details."""
+
+    text: str
+    details: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True)
+class Section:
+    """A titled list; ``numbered`` where others refer to its points; ``rest`` says what was cut."""
+
+    title: str
+    points: tuple[Point, ...]
+    numbered: bool = False
+    rest: str = ""
+
+
+@dataclass(frozen=True)
+class Outline:
+    """The whole: headline, the answer at the level asked, the three ends, the sides, then sections."""
+
+    headline: str
+    answer: str
+    ends: tuple[tuple[str, str, str], ...]
+    sides: tuple[tuple[str, str], ...]
+    sections: tuple[Section, ...]
+    foot: str
+
+
+def outline(verdict: Verdict, expected: str = "", observed: str = "") -> Outline:
+    """Return the outline of a verdict; ``expected`` and ``observed`` name the two sides where they have names."""
+    main = [reason for reason in verdict.reasons if reason.implied_by is None and reason.guaranteed < Level.BITWISE]
+    notes = [reason for reason in verdict.reasons if reason.implied_by is None and reason.guaranteed is Level.BITWISE]
+    sections = [_differences(main, verdict.reasons), _more_differences(main), *_unread(verdict), _raises(verdict, main),
+                _notes(notes), _evidence(verdict), _ignored(verdict), _waived(verdict)]
+    ends = tuple((name, level.word, MEANING[level]) for name, level in (
+        ("expected", verdict.expected), ("guaranteed", verdict.guaranteed), ("possible", verdict.possible)))
+    sides = (("left", expected), ("right", observed)) if expected or observed else ()
+    return Outline(verdict.headline, answer_line(verdict), ends, sides,
+                   tuple(section for section in sections if section.points),
+                   f"rule set {verdict.ruleset}, scope {verdict.scope.value}; `repro-env rules RULE` explains a rule")
+
+
+def answer_line(verdict: Verdict) -> str:
+    """Return the question that was asked and its answer, in one line."""
+    if verdict.answer is Answer.UNKNOWN:
+        lowering = sum(item.lowers for item in verdict.assumes)
+        answer = f"unknown: nothing that was read stands against it, but {_matters(lowering)} not read"
+    else:
+        answer = _ANSWER[verdict.answer]
+    scope = " (of the stacks; the programs were not observed)" if verdict.scope is Scope.STACK else ""
+    return f"{_ASKED[verdict.question]} at level {verdict.level.word}? {answer[0].upper()}{answer[1:]}{scope}."
+
+
+def _differences(main: list[Reason], reasons: tuple[Reason, ...]) -> Section:
+    points = [Point(_sentence(reason.why), (
+        ("effect", reason.effect), ("remedy", reason.remedy), *_folded(reason, reasons),
+        ("rule", f"{reason.rule}: {_remains(reason)}; {reason.confidence}"))) for reason in main[:MAX_REASONS]]
+    return Section("What stands between them", tuple(points), numbered=True)
+
+
+def _remains(reason: Reason) -> str:
+    expected, guaranteed = reason.expected_level.word, reason.guaranteed.word
+    return f"leaves {expected}" if expected == guaranteed else f"leaves {expected}, guarantees only {guaranteed}"
+
+
+def _folded(reason: Reason, reasons: tuple[Reason, ...]) -> tuple[tuple[str, str], ...]:
+    """Return the reasons that follow from ``reason``, through others too, in one detail."""
+    implied = {reason.rule}
+    found: list[str] = []
+    pending = True
+    while pending:
+        fresh = [other for other in reasons if other.implied_by in implied and other.rule not in implied]
+        implied.update(other.rule for other in fresh)
+        found += [other.why.rstrip(".") for other in fresh]
+        pending = bool(fresh)
+    return (("so also", _listed(found, MAX_FOLDED, "; ")),) if found else ()
+
+
+def _more_differences(main: list[Reason]) -> Section:
+    further = main[MAX_REASONS:]
+    points = tuple(Point(f"{_sentence(reason.why)} ({reason.rule}, leaves {reason.expected_level.word})")
+                   for reason in further[:MAX_SHORT_REASONS])
+    return Section("Also different", points, rest=_rest(len(further) - MAX_SHORT_REASONS))
+
+
+def _unread(verdict: Verdict) -> list[Section]:
+    """Group what was not read by the way to read it, so that a hundred facts are a few lines."""
+    lowering = [item for item in verdict.assumes if item.lowers]
+    open_ones = [item for item in verdict.assumes if not item.lowers]
+    groups = _grouped(lowering, lambda item: item.capture_how)
+    points = [Point(how, (("settles", _facts(items)),)) for how, items in groups[:MAX_GROUPS]]
+    left_out = sum(len(items) for _, items in groups[MAX_GROUPS:])
+    sections = [Section(f"Not read, so not guaranteed ({_count(len(lowering), 'matter')})", tuple(points),
+                        rest=_rest(left_out))]
+    if open_ones:
+        layers = [f"{layer} ({len(items)})" for layer, items in _grouped(open_ones, lambda item: item.layer)]
+        how = _grouped(open_ones, lambda item: item.capture_how)[0][0]
+        text = f"{_count(len(open_ones), 'matter')} that the program sets: {_listed(layers, 8)}"
+        sections.append(Section("Not covered by this verdict", (Point(text, (("to cover", how),)),)))
+    return sections
+
+
+def _facts(items: list[Assumption]) -> str:
+    """Return the unread facts of several rules and the sides that lack them."""
+    lacking = {side: sorted({path for item in items for path in item.lacking.get(side, {})})
+               for side in ("expected", "observed")}
+    paths = list(dict.fromkeys(lacking["expected"] + lacking["observed"]))
+    sides = [name for name, side in (("left", "expected"), ("right", "observed")) if lacking[side]]
+    return f"{_listed(paths, MAX_PATHS)} ({' and '.join(sides) or 'both'} side{'s' if len(sides) != 1 else ''})"
+
+
+def _raises(verdict: Verdict, main: list[Reason]) -> Section:
+    """Say what lifts which end, referring to the numbered differences instead of repeating their remedies."""
+    numbers = {reason.rule: number for number, reason in enumerate(main[:MAX_REASONS], 1)}
+    points = []
+    for (lifts, to), steps in _grouped(verdict.raises, lambda step: (step.lifts, step.to)):
+        points.append(Point(f"{lifts} to {to.word}: {_steps(steps, numbers)}"))
+    return Section("What would raise it", tuple(points[:MAX_STEPS]), rest=_rest(len(points) - MAX_STEPS))
+
+
+def _steps(steps: list[Step], numbers: dict[str, int]) -> str:
+    referred = sorted({numbers[rule] for step in steps for rule in step.rules if rule in numbers})
+    told = list(dict.fromkeys(step.do for step in steps if not any(rule in numbers for rule in step.rules)))
+    parts = [f"the {'remedy' if len(referred) == 1 else 'remedies'} of {_listed([str(n) for n in referred], 9)}"
+             ] if referred else []
+    return "; and ".join(parts + told[:MAX_GROUPS]) + (f"; and {len(told) - MAX_GROUPS} more"
+                                                       if len(told) > MAX_GROUPS else "")
+
+
+def _notes(notes: list[Reason]) -> Section:
+    points = tuple(Point(f"{_sentence(reason.why)} ({reason.rule}, {reason.confidence})")
+                   for reason in notes[:MAX_SHORT_REASONS])
+    return Section("Also seen, lowers nothing", points, rest=_rest(len(notes) - MAX_SHORT_REASONS))
+
+
+def _evidence(verdict: Verdict) -> Section:
+    return Section("Observed results", tuple(Point(line) for line in verdict.observed))
+
+
+def _ignored(verdict: Verdict) -> Section:
+    points = tuple(Point(f"{item.path}: {item.expected} against {item.observed} ({item.why})")
+                   for item in verdict.ignored[:MAX_IGNORED])
+    return Section("Differences that do not matter", points, rest=_rest(len(verdict.ignored) - MAX_IGNORED))
+
+
+def _waived(verdict: Verdict) -> Section:
+    return Section("Waived by the policy", tuple(Point(f"{rule}: {reason}") for rule, reason in verdict.waived))
+
+
+Key = TypeVar("Key")
+
+
+def _grouped(items: Iterable[Item], key: Callable[[Item], Key]) -> list[tuple[Key, list[Item]]]:
+    groups: dict[Key, list[Item]] = {}
+    for item in items:
+        groups.setdefault(key(item), []).append(item)
+    return list(groups.items())
+
+
+def _sentence(text: str) -> str:
+    text = text.strip().rstrip(".")
+    return text[:1].upper() + text[1:]
+
+
+def _listed(items: list[str], limit: int, separator: str = ", ") -> str:
+    more = len(items) - limit
+    return separator.join(items[:limit]) + (f" and {more} more" if more > 0 else "")
+
+
+def _matters(number: int) -> str:
+    return f"{_count(number, 'matter')} {'was' if number == 1 else 'were'}"
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
+def _rest(number: int) -> str:
+    return f"and {number} more; the JSON form lists all" if number > 0 else ""
