@@ -15,7 +15,7 @@ RUN tools/bin/pip wheel --no-index --no-deps --no-build-isolation --wheel-dir wh
 
 FROM ${BASE}
 # A number, so that an orchestrator can see that it is not root.
-RUN useradd --system --uid 10001 --no-create-home repro-env && install -d -o 10001 -g 10001 /data
+RUN useradd --uid 10001 --no-create-home repro-env && install -d -o 10001 -g 10001 /data
 COPY --from=build /opt/repro-env /opt/repro-env
 ENV PATH=/opt/repro-env/bin:$PATH PYTHONUNBUFFERED=1 REPRO_ENV_SERVICE_DATA=/data
 USER 10001

@@ -22,7 +22,7 @@ serve: venv ## keep the service up on loopback; data in ./data or REPRO_ENV_SERV
 test: lint pytest ## set up, lint, check types, run all tests
 
 lint: venv-test ## ruff and mypy --strict
-	@$(TEST) -m ruff check .
+	@$(TEST) -m ruff check --output-format concise .
 	@$(TEST) -m mypy --config-file client/pyproject.toml client/src/repro_env
 	@$(TEST) -m mypy --config-file service/pyproject.toml service/src/repro_env_service
 

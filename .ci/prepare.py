@@ -12,6 +12,7 @@ import hashlib
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import time
@@ -24,6 +25,7 @@ MISLEADING = ("PIP_USER", "PIP_TARGET", "PIP_PREFIX", "PIP_ROOT", "PIP_REQUIRE_V
 #: what pip writes when the index does not answer, in its own and in its libraries' words.
 UNREACHABLE = re.compile(r"Failed to establish|name resolution|Name or service not known|Network is unreachable"
                          r"|Connection refused|ConnectTimeout|ReadTimeout|ProxyError|Max retries", re.IGNORECASE)
+STAMP = "installed.json"
 LOG_LINES_SHOWN = 12
 TORCH = Path("requirements", "torch.txt")
 
@@ -69,9 +71,9 @@ def is_source(path: Path) -> bool:
     return path.is_file() and "__pycache__" not in path.parts
 
 
-def fingerprint(step: Step, interpreter: str) -> str:
-    """Return the digest of everything a step depends on, the place of the environment included."""
-    digest = hashlib.sha256(json.dumps([interpreter, os.getcwd(), step.title, step.arguments]).encode())
+def fingerprint(step: Step) -> str:
+    """Return the digest of everything a step depends on, the place of the checkout included: scripts hold paths."""
+    digest = hashlib.sha256(json.dumps([os.getcwd(), step.title, step.arguments]).encode())
     for path in step.sources:
         content = path.read_bytes()
         digest.update(f"\n{path} {len(content)}\n".encode() + content)
@@ -80,45 +82,74 @@ def fingerprint(step: Step, interpreter: str) -> str:
 
 def main(folder: str) -> None:
     """Bring ``folder`` up to date, or raise ``SetupFailed``."""
-    interpreter = f"{os.path.realpath(sys.executable)} {sys.version}"
-    planned = [(step, fingerprint(step, interpreter)) for step in steps(folder)]
-    stamp = Path(folder, "installed.json")
-    if done(stamp) == [digest for _, digest in planned]:
+    planned = [(step, fingerprint(step)) for step in steps(folder)]
+    if finished_steps(folder) == [digest for _, digest in planned]:
         return
     os.makedirs(folder, exist_ok=True)
     with open(Path(folder, "lock"), "w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)  # two calls at once: the second finds everything done
-        make_environment(folder)
-        finished = done(stamp)
+        finished = finished_steps(folder)
+        if not usable(folder):
+            make_environment(folder)
         for index, (step, digest) in enumerate(planned):
             if finished[index:index + 1] == [digest]:
                 continue
             finished = finished[:index]
-            stamp.write_text(json.dumps(finished))
+            write_stamp(folder, finished)
             install(folder, step)
             finished.append(digest)
-            stamp.write_text(json.dumps(finished))
+            write_stamp(folder, finished)
 
 
-def done(stamp: Path) -> list[str]:
-    """Return the digests of the finished steps; none where the environment does not start."""
+def finished_steps(folder: str) -> list[str]:
+    """Return the digests of the steps that are done in an environment; none where its Python is not the one meant.
+
+    That is the one it was made with, unless the caller names one in PYTHON.
+    """
     try:
-        found = json.loads(stamp.read_text())
-        subprocess.run([stamp.parent / "bin" / "python", "-I", "-S", "-c", ""], check=True, capture_output=True)
-    except (OSError, ValueError, subprocess.CalledProcessError):
+        stamp = json.loads(Path(folder, STAMP).read_text())
+        python, finished = stamp["python"], list(stamp["steps"])
+    except (OSError, ValueError, TypeError, KeyError):
         return []
-    return found if isinstance(found, list) else []
+    named = bool(os.environ.get("PYTHON")) and python != sys.version
+    return [] if named or python != version(folder) else finished
+
+
+def write_stamp(folder: str, finished: list[str]) -> None:
+    """Note which steps are done, and by which Python."""
+    Path(folder, STAMP).write_text(json.dumps({"python": version(folder), "steps": finished}))
+
+
+def version(folder: str) -> str | None:
+    """Return what the Python of an environment says of itself; ``None`` where it does not start."""
+    python = Path(folder, "bin", "python")
+    try:
+        return subprocess.run([python, "-I", "-S", "-c", "import sys; sys.stdout.write(sys.version)"], check=True,
+                              capture_output=True, text=True).stdout
+    except (OSError, subprocess.CalledProcessError):
+        return None
+
+
+def usable(folder: str) -> bool:
+    """Tell whether an environment starts, is of the Python that is meant, and can install."""
+    if os.environ.get("PYTHON") and version(folder) != sys.version:
+        return False
+    try:
+        subprocess.run([Path(folder, "bin", "python"), "-c", "import pip"], check=True, capture_output=True)
+    except (OSError, subprocess.CalledProcessError):
+        return False
+    return True
 
 
 def make_environment(folder: str) -> None:
-    """Create the environment, unless it is there, starts and has pip."""
+    """Create the environment anew; the lock, which is held, stays."""
+    print(f"{folder}: new, with Python {sys.version.split()[0]}", flush=True)
+    for entry in Path(folder).iterdir():
+        if entry.is_dir() and not entry.is_symlink():
+            shutil.rmtree(entry)
+        elif entry.name != "lock":
+            entry.unlink()
     python = Path(folder, "bin", "python")
-    try:
-        subprocess.run([python, "-c", "import pip"], check=True, capture_output=True)
-        return
-    except (OSError, subprocess.CalledProcessError):
-        print(f"{folder}: new, with Python {sys.version.split()[0]}", flush=True)
-    # Not --clear, which would take the lock's file away: remains of an interrupted call are overwritten.
     failure = ended_badly("venv", folder)
     # Debian keeps ensurepip in a package of its own; a pip beside the interpreter serves as well.
     if failure and (ended_badly("venv", "--without-pip", folder)
@@ -154,7 +185,8 @@ def install(folder: str, step: Step) -> None:
             if short := shortened(log[-1]):
                 print(f"  {short}", flush=True)
     if process.returncode:
-        tail = "\n".join(f"  | {line}" for line in log[-LOG_LINES_SHOWN:])
+        told = [line for line in log if not line.startswith("WARNING: Retrying")]
+        tail = "\n".join(f"  | {line}" for line in told[-LOG_LINES_SHOWN:])
         raise SetupFailed(f"pip ended with status {process.returncode} at {step.title}\n{tail}\n{remedy(log)}")
     print(f"  done in {time.monotonic() - started:.0f} s", flush=True)
 
