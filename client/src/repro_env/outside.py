@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import select
+import sys
 import time
 
 from .errors import ProbeFailed
@@ -133,12 +134,22 @@ def _answer(function: Callable[[], Any], writer: int) -> None:
         null = os.open(os.devnull, os.O_RDWR)
         for descriptor in (0, 1, 2):
             os.dup2(null, descriptor)
+        _crash_quietly()
         data = json.dumps(_attempt(function)).encode()
         while data:
             data = data[os.write(writer, data):]
         status = 0
     finally:
         os._exit(status)
+
+
+def _crash_quietly() -> None:
+    """In the forked child: should native code crash, leave neither a core file nor a traceback of the parent."""
+    import resource
+
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    if "faulthandler" in sys.modules:
+        sys.modules["faulthandler"].disable()
 
 
 def _read(reader: int, deadline: float, limit: int, name: str) -> bytes:
