@@ -2,8 +2,8 @@
 
     python bench/verdicts.py [--reports LABELS.yaml] [--transcriptions DIR]
 
-Each report is transcribed as facts in ``tests/reports/<id>.json`` (what the report states, nothing else); the labels say
-which level and first cause a good tool should give. A verdict without reasons is read as "none, or too little
+Each report is transcribed as facts in ``tests/reports/<id>.json`` (what the report states, nothing else); the labels
+say which level and first cause a good tool should give. A verdict without reasons is read as "none, or too little
 information". Exits 1 where fewer than twelve kinds of first causes are right, or a guarantee lies above the label.
 """
 
@@ -18,7 +18,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import yaml
-
 from repro_env.comparability.judge import judge
 from repro_env.comparability.levels import Level, Question
 from repro_env.comparability.reading import Facts

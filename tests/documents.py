@@ -2,8 +2,8 @@
 
 ``complete_document("process", machine="cpu")`` is a torch program on a CPU machine, ``machine="h100"`` one on eight
 H100. Overrides name facts by dotted path with the part in front left out, as rules read them
-(``complete_document(**{"threads.torch_intraop": 4})``); ``capture.…`` reaches the capture part, and an item of a list is reached by
-its index (``accelerators.devices.0.sm_count``).
+(``complete_document(**{"threads.torch_intraop": 4})``); ``capture.…`` reaches the capture part, and an item of a list
+is reached by its index (``accelerators.devices.0.sm_count``).
 """
 
 from __future__ import annotations

@@ -88,7 +88,8 @@ gfx1201 | 9070 xt: 64 16; 9070: 56 16; r9700: 64 32
 #: compute capability -> maximum resident threads of one SM (CUDA C++ Programming Guide, technical specifications).
 THREADS_PER_SM = {"7.5": 1024, "8.6": 1536, "8.7": 1536, "8.9": 1536, "11.0": 1536, "12.0": 1536, "12.1": 1536}
 _WARP_GENERATIONS = 2048
-_NOISE = frozenset("nvidia geforce tesla amd radeon instinct graphics gpu tm corporation generation blackwell".split())
+_NOISE = frozenset(("nvidia", "geforce", "tesla", "amd", "radeon", "instinct", "graphics", "gpu", "tm", "corporation",
+                    "generation", "blackwell"))
 #: words that mark a smaller relative of the device they follow.
 _CUT_DOWN = frozenset(("laptop", "mobile", "mig", "max-q", "vgpu"))
 
@@ -141,7 +142,7 @@ def _shared(devices: list[Device]) -> Device:
     return Device(**{name: found.pop() if len(found) == 1 else None for name, found in values.items()})
 
 
-@lru_cache(maxsize=None)
+@lru_cache(maxsize=1)
 def _rows() -> tuple[_Row, ...]:
     rows = []
     for vendor, table in (("nvidia", _NVIDIA), ("amd", _AMD)):

@@ -69,7 +69,7 @@ def mig_profiles(facts: Facts) -> Any:
 def rng_geometry(facts: Facts) -> Any:
     """How many threads one launch of a random-number kernel has, if the largest draw needs more than one wave.
 
-    torch draws with blocks of 256 threads, at most ``SMs × floor(threads per SM / 256)`` of them; element i gets the
+    torch draws with blocks of 256 threads, at most SM count times ``threads_per_sm // 256`` of them; element i gets the
     numbers of thread i modulo that grid. A draw that fits the grid is the same on every GPU. Where the draw is not
     known the grid itself stands in.
     """

@@ -41,8 +41,8 @@ def one_environment(facts: Facts) -> Fails | None:
     return None
 
 
-def _rule(rule_id: str, cause: str, why: str, project: Projection, remedy: str, source: tuple[str, ...],
-          expected: Level = Level.CURVE) -> Distinction:
+def _rule(rule_id: str, cause: str, why: str, project: Projection, *, remedy: str,
+          source: tuple[str, ...], expected: Level = Level.CURVE) -> Distinction:
     return Distinction(id=rule_id, layer="collectives", cause=cause, set_by=SetBy.PROGRAM, guaranteed=Level.CURVE,
                        expected=expected, possible=Level.BITWISE, why=why, remedy=remedy, confidence="documented",
                        effect="gradients are added in another order", source=source, project=project)
@@ -56,17 +56,19 @@ RULES: tuple[AnyRule, ...] = (
         remedy="run every rank on the same image, driver and GPU model", confidence="documented",
         source=("PyTorch documentation, Distributed Data Parallel: ranks are assumed alike",), holds=one_environment),
     _rule("collective-backend", "collective_algorithm", "collectives by {expected} against {observed}",
-          lambda facts: present(facts.read("collectives.backend")), "use the same torch.distributed back end",
-          ("PyTorch documentation, torch.distributed",)),
+          lambda facts: present(facts.read("collectives.backend")), remedy="use the same torch.distributed back end",
+          source=("PyTorch documentation, torch.distributed",)),
     _rule("collective-topology", "collective_topology", "ranks placed as {expected} against {observed}",
-          lambda facts: present(facts.read("collectives.topology")), "ask the scheduler for the same placement",
-          (_MEGATRON, "Megatron-LM issue 1881")),
+          lambda facts: present(facts.read("collectives.topology")), remedy="ask the scheduler for the same placement",
+          source=(_MEGATRON, "Megatron-LM issue 1881")),
     _rule("collective-algorithm", "collective_algorithm", "NCCL algorithm {expected} against {observed}",
-          exchanged("collectives.algorithm"), "export the same NCCL_ALGO, for instance Ring", (_MEGATRON,)),
+          exchanged("collectives.algorithm"), remedy="export the same NCCL_ALGO, for instance Ring",
+          source=(_MEGATRON,)),
     _rule("collective-protocol", "collective_algorithm", "NCCL protocol {expected} against {observed}",
-          exchanged("collectives.protocol"), "export the same NCCL_PROTO", (_MEGATRON,)),
+          exchanged("collectives.protocol"), remedy="export the same NCCL_PROTO", source=(_MEGATRON,)),
     _rule("collective-channels", "collective_algorithm", "NCCL channels {expected} against {observed}", channels,
-          "set the same NCCL channel variables and configuration file", ("nccl issue 1461",), Level.BITWISE),
+          remedy="set the same NCCL channel variables and configuration file", source=("nccl issue 1461",),
+          expected=Level.BITWISE),
     Condition(
         id="nvls", layer="collectives", cause="collective_algorithm", set_by=SetBy.PROGRAM, guaranteed=Level.CURVE,
         expected=Level.CURVE, possible=Level.BITWISE, why="{detail} {side}: its order of additions is not fixed",

@@ -8,8 +8,9 @@ from ..acting import UNUSED, on_cpu, present, using, variable
 from ..levels import Level, SetBy
 from ..processors import level_of_model, vector_level
 from ..reading import Facts
-from ..rule import AnyRule, Distinction, Projection
+from ..rule import AnyRule, Distinction, Projection, show_value
 from .threads import pools, without_torch
+
 
 @on_cpu
 def level(facts: Facts) -> Any:
@@ -42,8 +43,8 @@ def processor(facts: Facts) -> Any:
 
 def show_processor(value: Any) -> str:
     """Print a processor by its family and vector level."""
-    if not isinstance(value, list):
-        return str(value)
+    if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
+        return show_value(value)
     return f"family {value[0]} with {vector_level(value[1:])} and {len(value) - 1} instruction sets"
 
 
@@ -103,11 +104,10 @@ _ROUNDING = "other kernels, other rounding: about 1e-7 relative in float32 at fi
 
 def _rule(rule_id: str, why: str, project: Projection, *, expected: Level, remedy: str, effect: str = _ROUNDING,
           source: tuple[str, ...] = _MEASURED, set_by: SetBy = SetBy.PROGRAM, subsumes: tuple[str, ...] = (),
-          show: Callable[[Any], str] | None = None) -> Distinction:
-    extra = {"show": show} if show else {}
+          show: Callable[[Any], str] = show_value) -> Distinction:
     return Distinction(id=rule_id, layer="cpu", cause="cpu_isa", set_by=set_by, guaranteed=Level.CURVE,
                        expected=expected, possible=Level.BITWISE, why=why, effect=effect, remedy=remedy,
-                       confidence="proven", source=source, subsumes=subsumes, project=project, **extra)
+                       confidence="proven", source=source, subsumes=subsumes, project=project, show=show)
 
 
 _SAME_CPU = "run both on the same CPU model"

@@ -30,7 +30,7 @@ def mode(facts: Facts) -> Any:
 @on_gpu
 @using("torch")
 def cudnn_switches(facts: Facts) -> Any:
-    """cuDNN on or off and restricted to deterministic algorithms, as one value."""
+    """State of cuDNN: on or off and restricted to deterministic algorithms, as one value."""
     if facts.read("determinism.cudnn_enabled") is False:
         return "cuDNN off"
     value = facts.read("determinism.cudnn_deterministic")
@@ -49,7 +49,8 @@ def attention_kernels(facts: Facts) -> Any:
     """Attention kernels that SDPA may choose."""
     names = ("flash", "mem_efficient", "math", "cudnn")
     values = facts.read_all(*(f"determinism.sdp_{name}" for name in names))
-    return [name for name, value in zip(names, values) if value] if any(value is not None for value in values) else UNUSED
+    known = any(value is not None for value in values)
+    return [name for name, value in zip(names, values) if value] if known else UNUSED
 
 
 def on_accelerator(facts: Facts) -> bool:
@@ -59,7 +60,7 @@ def on_accelerator(facts: Facts) -> bool:
 
 def strict(facts: Facts) -> bool:
     """Tell whether torch refuses kernels that do not repeat."""
-    return mode(facts) == "strict"
+    return bool(mode(facts) == "strict")
 
 
 def may_vary(facts: Facts) -> Fails | None:
@@ -70,7 +71,7 @@ def may_vary(facts: Facts) -> Fails | None:
 
 
 def cpu_atomics(facts: Facts) -> Fails | None:
-    """Fail where torch on the CPU may add with several threads in any order (index_put and scatter with accumulation)."""
+    """Fail where torch on the CPU may add with several threads in any order: index_put and scatter, accumulating."""
     varies = all_hold(facts, (lambda side: side.read("frameworks.backend") == "cpu",
                               lambda side: imported(side, "torch") if in_process(side) else True,
                               lambda side: (side.read("threads.torch_intraop") or 1) > 1,
@@ -183,7 +184,8 @@ RULES: tuple[AnyRule, ...] = (
         why="cuBLAS workspace {expected} against {observed}",
         effect="cuBLAS chooses algorithms by the size of its workspace",
         remedy="export CUBLAS_WORKSPACE_CONFIG=:4096:8 on both sides, before the process starts",
-        confidence="documented", source=("NVIDIA cuBLAS documentation, Results Reproducibility", "pytorch issue 181944"),
+        confidence="documented",
+        source=("NVIDIA cuBLAS documentation, Results Reproducibility", "pytorch issue 181944"),
         project=cublas_workspace),
     Distinction(
         id="attention-kernels", layer="determinism", cause="attention_implementation", set_by=SetBy.PROGRAM,
@@ -223,8 +225,9 @@ RULES: tuple[AnyRule, ...] = (
     _condition("transformer-engine-nondeterministic", "nondeterministic_kernel", "{detail} {side}", transformer_engine,
                expected=Level.CURVE, remedy="export NVTE_ALLOW_NONDETERMINISTIC_ALGO=0", confidence="observed",
                source=("Megatron-LM issue 925",)),
-    _condition("deterministic-warn-only", "determinism_flags", "{detail} {side}, so kernels that do not repeat still run",
-               warn_only, remedy="call torch.use_deterministic_algorithms(True) without warn_only",
+    _condition("deterministic-warn-only", "determinism_flags",
+               "{detail} {side}, so kernels that do not repeat still run", warn_only,
+               remedy="call torch.use_deterministic_algorithms(True) without warn_only",
                source=(_DOCS, "pytorch issue 182551")),
     _condition("workspace-unset", "determinism_flags", "{detail} {side}, which strict mode needs before torch 2.10",
                late_workspace, remedy="export CUBLAS_WORKSPACE_CONFIG=:4096:8 before the process starts",

@@ -71,7 +71,9 @@ def lacks_code(facts: Facts) -> Fails | None:
     targets = arch_list(facts)
     without = [device for device in known_devices(facts)
                if not native(device, targets) and not compilable(device, targets)]
-    return Fails(f"the build holds no code for {without[0].model or without[0].target}") if without and targets else None
+    if not without or not targets:
+        return None
+    return Fails(f"the build holds no code for {without[0].model or without[0].target}")
 
 
 def _newest(cuda_build: Any) -> Release:

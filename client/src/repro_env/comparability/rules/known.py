@@ -35,12 +35,12 @@ def several_devices(facts: Facts) -> bool:
 
 
 def torch_before(boundary: str) -> Test:
-    """torch of an earlier release."""
+    """A torch of an earlier release."""
     return lambda facts: bool(_torch(facts)) and older(_torch(facts), boundary)
 
 
 def torch_is(version: str) -> Test:
-    """torch of exactly this release."""
+    """A torch of exactly this release."""
     return lambda facts: release(_torch(facts)) == release(version)
 
 
@@ -53,13 +53,18 @@ def fact_is(path: str, *values: object) -> Test:
     return lambda facts: facts.read(path) in values
 
 
+def switched_on(path: str) -> Test:
+    """A switch that is on."""
+    return lambda facts: facts.read(path) is True
+
+
 def cuda_is(version: str) -> Test:
-    """torch built with this CUDA version."""
+    """A torch built with this CUDA version."""
     return lambda facts: release(facts.read("frameworks.torch.cuda_build"))[:2] == release(version)
 
 
 def cublas_before(version: str) -> Test:
-    """cuBLAS of an earlier version, loaded or installed."""
+    """A cuBLAS of an earlier version, loaded or installed."""
     def test(facts: Facts) -> bool:
         found = [facts.read(f"libraries.cublas.{name}") for name in ("loaded", "installed")
                  if facts.known(f"libraries.cublas.{name}")]
@@ -118,7 +123,7 @@ CASES = (
          (lambda facts: "avx512f" in (facts.read("cpu.instruction_sets") or ()), torch_before("1.1")),
          "pytorch issue 18218", "install torch 1.1 or later"),
     Case("cudnn-attention-b200", "cuDNN attention before 9.15 scores wrongly on B200",
-         (architecture(10), fact_is("determinism.sdp_cudnn", True),
+         (architecture(10), switched_on("determinism.sdp_cudnn"),
           lambda facts: facts.read("libraries.cudnn.loaded") is not None
           and older(facts.read("libraries.cudnn.loaded"), "9.15")),
          "pytorch issue 193893", "call torch.backends.cuda.enable_cudnn_sdp(False)", "attention_implementation",

@@ -101,7 +101,8 @@ def _rules_of(kind: Kind) -> tuple[AnyRule, ...]:
     def rule(suffix: str, fact: str, set_by: SetBy, subsumes: tuple[str, ...]) -> Distinction:
         return Distinction(
             id=f"{slug}-{suffix}", layer="libraries", cause="library_version", set_by=set_by, guaranteed=guaranteed,
-            expected=kind.expected, possible=Level.BITWISE, why=f"{kind.title} {{expected}} {fact} against {{observed}}",
+            expected=kind.expected, possible=Level.BITWISE,
+            why=f"{kind.title} {{expected}} {fact} against {{observed}}",
             effect=kind.effect, remedy=f"install the same {kind.title} on both sides", confidence="documented",
             source=(kind.source,), subsumes=subsumes, project=version_of(kind, fact),
             capture_how="run the program under `repro-env run`" if fact == "loaded"
@@ -143,15 +144,12 @@ def wrong_cublas(facts: Facts) -> Fails | None:
 
 def conflicts(facts: Facts) -> Fails | None:
     """Fail where two copies of one numeric library are loaded, or one shadows another."""
-    found, lacking = [], []
+    found = []
     for kind in KINDS:
         if not_loaded(facts, kind.name) or kind.name == "openmp":
             continue
-        path = f"libraries.{kind.name}.conflicts"
-        if facts.known(path):
-            found += [f"{kind.title}: {code}" for code in facts.read(path) or () if code in ("two-copies", "shadowed")]
-        else:
-            lacking.append(path)
+        codes = facts.get(f"libraries.{kind.name}.conflicts") or ()
+        found += [f"{kind.title}: {code}" for code in codes if code in ("two-copies", "shadowed")]
     return Fails("; ".join(found)) if found else None
 
 
@@ -203,6 +201,7 @@ RULES: tuple[AnyRule, ...] = (
         id="unvetted-kernels", layer="libraries", cause="build_variant", set_by=SetBy.PROGRAM,
         guaranteed=Level.STATISTICAL, expected=Level.CURVE, possible=Level.BITWISE,
         why="extensions outside known distributions: {expected} against {observed}",
-        effect="code built on the spot may compute anything", remedy="build the extension from the same source and flags",
+        effect="code built on the spot may compute anything",
+        remedy="build the extension from the same source and flags",
         confidence="documented", source=("PyTorch documentation, custom C++ and CUDA operators",), project=unvetted),
 )

@@ -20,7 +20,7 @@ def has_tf32(facts: Facts) -> bool:
     return any(device.capability >= AMPERE for device in devices(facts) if device.vendor != "amd")
 
 
-def effective(facts: Facts, lowered: bool) -> str:
+def effective(facts: Facts, *, lowered: bool) -> str:
     """Return what a float32 switch does on these devices: a switch without hardware behind it does nothing."""
     return "TF32" if lowered and has_tf32(facts) else "IEEE float32"
 
@@ -31,7 +31,7 @@ def flag(path: str) -> Projection:
     @using("torch")
     def project(facts: Facts) -> Any:
         value = facts.read(path)
-        return UNUSED if value is None else effective(facts, value is True)
+        return UNUSED if value is None else effective(facts, lowered=value is True)
     return project
 
 
@@ -40,7 +40,7 @@ def flag(path: str) -> Projection:
 def matmul_precision(facts: Facts) -> Any:
     """``set_float32_matmul_precision``: on CUDA *high* and *medium* are both TF32."""
     value = facts.read("precision.float32_matmul_precision")
-    return UNUSED if value is None else effective(facts, value in ("high", "medium"))
+    return UNUSED if value is None else effective(facts, lowered=value in ("high", "medium"))
 
 
 def operation(path: str) -> Projection:
@@ -53,7 +53,8 @@ def operation(path: str) -> Projection:
             return UNUSED
         if value == "none":
             value = facts.read("precision.fp32_generic")
-        return effective(facts, value == "tf32") if value in ("tf32", "ieee", "none", None) else value
+        known = value in ("tf32", "ieee", "none", None)
+        return effective(facts, lowered=value == "tf32") if known else value
     return project
 
 
@@ -125,7 +126,7 @@ def _rule(rule_id: str, why: str, project: Projection, *, remedy: str, effect: s
 
 
 _MEASURED = ("measured: changes the result of a training step on the CPU",)
-_SET_TF32 = "set torch.backends.cuda.matmul.allow_tf32 and torch.backends.cudnn.allow_tf32 to the same value on both sides"
+_SET_TF32 = "set torch.backends.cuda.matmul.allow_tf32 and torch.backends.cudnn.allow_tf32 the same on both sides"
 
 RULES: tuple[AnyRule, ...] = (
     _rule("autocast", "autocast {expected} against {observed}", autocast,
@@ -160,16 +161,17 @@ RULES: tuple[AnyRule, ...] = (
           source=("NVIDIA cuBLAS documentation, NVIDIA_TF32_OVERRIDE",)),
     _rule("default-precision", "by default {expected} against {observed}: torch version and GPU decide, "
           "unless the program sets it", default_precision, remedy=_SET_TF32,
-          source=(_TF32_PAPER, "PyTorch 1.12 release notes: TF32 products off by default", "pytorch issues 53635, 78275",
-                  "transformers issue 16588")),
+          source=(_TF32_PAPER, "PyTorch 1.12 release notes: TF32 products off by default",
+                  "pytorch issues 53635, 78275", "transformers issue 16588")),
     _rule("flex-attention-precision", "FlexAttention products in {expected} against {observed}",
           switch("precision.flex_attention", on_gpu),
           remedy="pass kernel_options={'PRECISION': 'ieee'} or set the same default",
           confidence="observed", source=("pytorch issue 161022",)),
     _rule("cpu-products", "CPU products in {expected} against {observed}", cpu_products, confidence="proven",
           remedy="call torch.set_float32_matmul_precision('highest') on both sides", source=_MEASURED),
-    _rule("onednn-fpmath", "oneDNN arithmetic {expected} against {observed} (ONEDNN_DEFAULT_FPMATH_MODE)", onednn_fpmath,
-          remedy="unset ONEDNN_DEFAULT_FPMATH_MODE on both sides", confidence="proven", source=_MEASURED),
+    _rule("onednn-fpmath", "oneDNN arithmetic {expected} against {observed} (ONEDNN_DEFAULT_FPMATH_MODE)",
+          onednn_fpmath, remedy="unset ONEDNN_DEFAULT_FPMATH_MODE on both sides", confidence="proven",
+          source=_MEASURED),
     _rule("fp16-reduction", "float16 sums reduced in lower precision {expected} against {observed}",
           switch("precision.fp16_reduced_reduction", lambda project: on_gpu(using("torch")(project))),
           expected=Level.CURVE, effect="order and width of partial sums in float16 products",

@@ -9,6 +9,7 @@ from ..levels import Level, SetBy
 from ..reading import Facts
 from ..rule import PROGRAM_QUESTIONS, AnyRule, Condition, Distinction, Fails, Projection
 
+_DECLARE = "declare it: `repro-env run --declare NAME=VALUE`, or observe()"
 #: declared names that other rules read.
 _READ_ELSEWHERE = frozenset(("iommu", "acs", "determinism-set"))
 
@@ -40,7 +41,7 @@ def arguments(facts: Facts) -> Any:
 def batch_shape(facts: Facts) -> Any:
     """How one optimizer step is cut into forward passes."""
     micro, steps = facts.read_all("layout.micro_batch", "layout.accumulation")
-    return UNUSED if micro is None else f"{micro} samples × {steps or 1} passes"
+    return UNUSED if micro is None else f"{steps or 1} passes of {micro} samples"
 
 
 def global_batch(facts: Facts) -> Any:
@@ -57,7 +58,8 @@ def resume_state(facts: Facts) -> Fails | None:
 
 def unseeded(facts: Facts) -> Fails | None:
     """Fail where a generator was used before it was seeded."""
-    return Fails("a generator was used before it was seeded") if facts.read("random.seeded_before_use") is False else None
+    late = facts.read("random.seeded_before_use") is False
+    return Fails("a generator was used before it was seeded") if late else None
 
 
 def worker_seeding(facts: Facts) -> Fails | None:
@@ -91,7 +93,7 @@ def _rule(rule_id: str, cause: str, why: str, project: Projection, *, expected: 
         id=rule_id, layer="program", cause=cause, set_by=SetBy.PROGRAM, questions=PROGRAM_QUESTIONS,
         guaranteed=min(expected, Level.STATISTICAL) if guaranteed is None else guaranteed, expected=expected,
         possible=Level.BITWISE, why=why, effect=effect, remedy=remedy, confidence=confidence, source=source,
-        subsumes=subsumes, project=project, capture_how="declare it: `repro-env run --declare NAME=VALUE`, or observe()")
+        subsumes=subsumes, project=project, capture_how=_DECLARE)
 
 
 def _condition(rule_id: str, cause: str, why: str, holds: Any, *, guaranteed: Level, expected: Level, effect: str,
@@ -99,7 +101,7 @@ def _condition(rule_id: str, cause: str, why: str, holds: Any, *, guaranteed: Le
     return Condition(id=rule_id, layer="program", cause=cause, set_by=SetBy.PROGRAM, questions=PROGRAM_QUESTIONS,
                      guaranteed=guaranteed, expected=expected, possible=Level.BITWISE, why=why, effect=effect,
                      remedy=remedy, confidence=confidence, source=source, holds=holds,
-                     capture_how="declare it: `repro-env run --declare NAME=VALUE`, or observe()")
+                     capture_how=_DECLARE)
 
 
 _NONE, _STATISTICAL, _CURVE, _BITWISE = Level.NONE, Level.STATISTICAL, Level.CURVE, Level.BITWISE
@@ -148,7 +150,7 @@ RULES: tuple[AnyRule, ...] = (
           effect="another batch size picks other kernels, and greedy text flips",
           remedy="serve requests one by one, or use batch-invariant kernels", source=("vllm issue 23138",)),
     _rule("global-batch", "batch_split", "{expected} samples a step against {observed}", global_batch,
-          expected=_NONE, effect="other optimisation", remedy="keep micro-batch × accumulation × ranks equal"),
+          expected=_NONE, effect="other optimisation", remedy="keep micro-batch times accumulation times ranks equal"),
     _rule("data-parallel", "batch_split", "data parallel over {expected} against {observed}",
           fact("layout.data_parallel"), expected=_STATISTICAL, confidence="observed",
           effect="samples are dealt out otherwise, and schedules may step per rank",
@@ -158,7 +160,7 @@ RULES: tuple[AnyRule, ...] = (
           expected=_STATISTICAL, confidence="proven",
           effect="rounding when the loss is weighted rightly; accumulation bugs and batch norm go beyond",
           remedy="use the same micro-batch and accumulation",
-          source=("measured: 4 × 16 and 64 samples differ by 2e-7", "build-nanogpt pull request 30")),
+          source=("measured: 4 times 16 and 64 samples differ by 2e-7", "build-nanogpt pull request 30")),
     _rule("tensor-parallel", "world_size", "tensor parallel over {expected} against {observed}",
           fact("layout.tensor_parallel"), expected=_STATISTICAL, effect="products are cut and summed otherwise",
           remedy="use the same tensor parallel degree", source=("vllm issue 7645",), subsumes=("world-size",)),
@@ -195,7 +197,8 @@ RULES: tuple[AnyRule, ...] = (
           remedy="compile on both sides or on none", confidence="proven",
           source=("measured: eager and compiled differ by 3e-7 in float32",)),
     _rule("ddp-buckets", "collective_algorithm", "gradient buckets of {expected} MiB against {observed}",
-          fact("layout.ddp_bucket_mb"), expected=_CURVE, guaranteed=_CURVE, effect="gradients are added in other groups",
+          fact("layout.ddp_bucket_mb"), expected=_CURVE, guaranteed=_CURVE,
+          effect="gradients are added in other groups",
           remedy="use the same bucket_cap_mb", source=("PyTorch documentation, DistributedDataParallel",)),
     _rule("static-graph", "collective_algorithm", "DDP static graph {expected} against {observed}",
           fact("layout.static_graph"), expected=_BITWISE, guaranteed=_CURVE,
