@@ -23,8 +23,9 @@ _FENCE = re.compile(r"(?:`{3,}|~{3,})[\w+-]*$")
 #: stands for every line that opens or closes a block of code.
 FENCE = "```"
 _INVISIBLE = {ord(character): None for character in "\ufeff\u200b\u200c\u200d\u2060\u200e\u200f\u00ad"}
-_SPACES = {ord(character): " " for character in "\u00a0\u2007\u202f\u3000\u2009\u2002\u2003\t\f\v"}
+_SPACES = {ord(character): " " for character in "\u2007\u202f\u3000\u2009\u2002\u2003\t\f\v"}
 _CONTROLS = {code: None for code in [*range(9), *range(14, 27), *range(28, 32), 127]}
+_NO_BREAK = "\u00a0"
 _TRANSLATION = {**_CONTROLS, **_SPACES, **_INVISIBLE}
 
 
@@ -44,7 +45,20 @@ def lines(text: str) -> list[str]:
 
 def _bare(line: str) -> str:
     """Return one line without quote marks, time stamps and blanks around it; a fence of Markdown is ``FENCE``."""
-    line = line.strip().lstrip("> ").rstrip()
+    line = _broken_at_blanks(line.strip().lstrip("> \u00a0"))
     if _STAMP.match(line):
         line = line.split(" ", 1)[-1].strip() if " " in line else ""
     return FENCE if _FENCE.match(line) else line
+
+
+def _broken_at_blanks(line: str) -> str:
+    """Return a line with blanks for the no-break spaces that pages put in their place.
+
+    In the name of an operating system one among ordinary blanks is what is left of a letter in another code page.
+    """
+    if _NO_BREAK not in line:
+        return line
+    head, colon, tail = line.partition(":")
+    if colon and head.strip() == "OS" and " " in tail.strip():
+        return f"{head.replace(_NO_BREAK, ' ')}:{tail}"
+    return line.replace(_NO_BREAK, " ")
