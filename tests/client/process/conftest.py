@@ -15,8 +15,7 @@ import pytest
 
 from repro_env.fingerprint.validate import validate
 
-RUN = [sys.executable, "-c", "import sys; from repro_env import launch, settings; "
-       "sys.exit(launch.main(sys.argv[2:], settings.load()))"]
+RUN = [sys.executable, "-m", "repro_env", "run"]
 
 
 @dataclass(frozen=True)

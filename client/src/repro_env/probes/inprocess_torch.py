@@ -38,10 +38,18 @@ def dtype_name(dtype: Any) -> str:
 
 
 def autocast(torch: Any) -> str | None:
-    """Return the dtype of the autocast region the calling thread is in; ``None`` outside of one."""
+    """Return the dtype of the autocast region the calling thread is in; ``None`` outside of one.
+
+    The getters without a device are asked only where the newer ones are missing: they warn that they are old.
+    """
+    if hasattr(torch, "get_autocast_dtype"):
+        for device in ("cuda", "cpu", "xpu", "mps"):
+            if torch.is_autocast_enabled(device):
+                return dtype_name(torch.get_autocast_dtype(device))
+        return None
     if torch.is_autocast_enabled():
         return dtype_name(torch.get_autocast_gpu_dtype())
-    if getattr(torch, "is_autocast_cpu_enabled", bool)():
+    if torch.is_autocast_cpu_enabled():
         return dtype_name(torch.get_autocast_cpu_dtype())
     return None
 
