@@ -78,7 +78,7 @@ def keep_document(document: dict[str, Any], settings: Settings) -> Kept:
 
 
 def send_kept(kept: Kept, settings: Settings, *, timeout_s: float) -> Outcome:
-    """Send a kept document to the server of ``settings``; acknowledged, it leaves the spool; refused, it is set aside."""
+    """Send a kept document to the server of ``settings``; taken, it leaves the spool; refused, it is set aside."""
     unsent = KEPT if kept.path else LOST
     try:
         receipt = submit(settings.server or "", kept.data, kept.observation_id, timeout_s=timeout_s,

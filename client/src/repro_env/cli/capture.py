@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 import time
 
 from ..errors import ReproEnvError, UsageError
@@ -38,7 +37,8 @@ COMMAND = Command(
     options=(sending.JSON, sending.OUTPUT, sending.NO_SEND,
              Option("--detach", "return at once and send in the background; warnings are not shown"),
              Option("--strict", "exit with 1 when looking, keeping or sending failed"),
-             Option("--python", "interpreter whose environment is looked at, from files (default: first on PATH)", "EXE"),
+             Option("--python", "interpreter whose environment is looked at, from files (default: first on PATH)",
+                    "EXE"),
              Option("--subject", "what to look at (default: detected)", choices=("node", "environment")),
              sending.RUN_ID, sending.PROJECT, sending.GROUP, sending.LABEL,
              Option("--declare", "a fact you state, as in epochs=4; may be repeated", "K=V", many=True),
@@ -72,7 +72,8 @@ def _capture(values: dict[str, Any], started: float) -> bool:
     document = capture(
         System(), vantage="prologue", subject=values.get("subject"), python=settings.python,
         budget_s=settings.timeout_s * LOOK_SHARE, run_id=settings.run_id, project=settings.project,
-        group=settings.group, labels=settings.labels, overrides=_declared(values.get("declare") or [], tolerant=not strict))
+        group=settings.group, labels=settings.labels,
+        overrides=_declared(values.get("declare") or [], tolerant=not strict))
     done = _hand_over(document, values)
     left_s = settings.timeout_s - (time.monotonic() - started)
     if not sending.waits_in_spool(values, settings):
@@ -177,5 +178,4 @@ def _send_alone(kept: Kept, settings: Settings) -> None:
         os.dup2(null, descriptor)
     os.closerange(3, 4096)
     os.chdir("/")
-    sys.stderr = None  # type: ignore[assignment]  # nobody listens
     send_kept(kept, settings, timeout_s=DETACHED_S)

@@ -44,7 +44,8 @@ def main(values: dict[str, Any]) -> int:
     _hand_over(found, values)
     if not sending.waits_in_spool(values, settings):
         return 0
-    return 0 if all([_deliver(document, values, settings) for document in found]) else NOT_DELIVERED
+    delivered = [_deliver(document, values, settings) for document in found]
+    return 0 if all(delivered) else NOT_DELIVERED
 
 
 def _refuse_renaming(path: str, found: list[dict[str, Any]], values: dict[str, Any]) -> None:

@@ -48,7 +48,7 @@ def main(arguments: list[str] | None = None) -> int:
     except BrokenPipeError:
         _drop_output()
         return PIPE_CLOSED
-    except Exception as error:
+    except Exception as error:  # noqa: BLE001 - a person gets words and an exit code, not a traceback
         return failed(error)
 
 

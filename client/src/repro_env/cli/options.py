@@ -31,11 +31,14 @@ class Option:
 
 
 class Command:
-    """One command: what it does, what it takes, examples. ``rest`` takes everything from the first argument on."""
+    """One command: what it does, what it takes, examples.
+
+    An argument in brackets is optional; ``rest`` takes everything from the first argument on.
+    """
 
     def __init__(self, name: str, summary: str, *, usage: str, options: tuple[Option, ...],
                  arguments: tuple[tuple[str, str], ...] = (), examples: tuple[tuple[str, str], ...] = (),
-                 notes: str = "", rest: bool = False, optional: int = 0) -> None:
+                 notes: str = "", rest: bool = False) -> None:
         self.name = name
         self.summary = summary
         self.usage = usage
@@ -44,7 +47,6 @@ class Command:
         self.examples = examples
         self.notes = notes
         self.rest = rest
-        self.optional = optional
 
     def parse(self, words: list[str]) -> dict[str, Any] | None:
         """Return values by option name and ``arguments``; ``None`` when help was asked for; raise ``UsageError``."""
@@ -96,8 +98,8 @@ class Command:
     def _count(self, arguments: list[str]) -> None:
         if self.rest:
             return
-        wanted = len(self.arguments)
-        if not wanted - self.optional <= len(arguments) <= wanted:
+        least = sum(not name.startswith("[") for name, _ in self.arguments)
+        if not least <= len(arguments) <= len(self.arguments):
             names = " ".join(name for name, _ in self.arguments) or "no arguments"
             got = " ".join(arguments) or "none"
             raise UsageError(f"{self.name}: expected {names}, got {got}; see repro-env {self.name} --help")

@@ -16,7 +16,7 @@ COMMAND = Command(
     usage="rules [RULE] [--json]",
     examples=(("repro-env rules", "the list, root causes first within a layer"),
               ("repro-env rules torch-threads", "why, how large, what to do, and where that is known from")),
-    arguments=(("RULE", "id of one rule, as a verdict shows it"),), optional=1,
+    arguments=(("[RULE]", "id of one rule, as a verdict shows it"),),
     options=(Option("--json", "print JSON on stdout"),))
 
 

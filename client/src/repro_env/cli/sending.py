@@ -63,7 +63,7 @@ def tell(what: str, outcome: Outcome, settings: Settings) -> None:
         say(f"{what} not sent: {outcome.problem}; it waits in {outcome.path}, `repro-env sync` delivers it")
     elif outcome.state == KEPT:
         why = "as asked" if settings.server else "no server is set (--server, REPRO_ENV_SERVER or reproenv.toml)"
-        say(f"{what} not sent: {why}; the document lies in {outcome.path}")
+        say(f"{what} not sent: {why}; the document waits in {outcome.path}")
     elif outcome.state == LOST:
         say(f"{what} neither sent nor kept: {outcome.problem}")
 

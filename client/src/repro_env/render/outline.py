@@ -5,21 +5,25 @@ The JSON form holds everything; here long lists are cut to what a person reads, 
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Callable, Iterable, TypeVar
+from typing import TypeVar
 
 from ..comparability.levels import Answer, Level, Question, Scope
 from ..comparability.verdict import Assumption, Reason, Step, Verdict
 
 MAX_REASONS, MAX_SHORT_REASONS, MAX_FOLDED, MAX_GROUPS, MAX_PATHS, MAX_IGNORED, MAX_STEPS = 5, 8, 4, 3, 4, 6, 6
 
-#: level -> what it says of two results.
+#: level -> what it lets one expect of two results.
 MEANING = {
     Level.BITWISE: "the same bits",
-    Level.CURVE: "the same up to float noise: curves start together and drift apart",
-    Level.STATISTICAL: "the same within seed-to-seed variance: compare several seeds",
-    Level.NONE: "no comparison: one side may be wrong, or measures something else",
+    Level.CURVE: "the same up to float noise; curves start together, then drift apart",
+    Level.STATISTICAL: "the same within seed-to-seed variance; compare several seeds",
+    Level.NONE: "any difference: one side may be wrong, or measures something else",
 }
+#: what the lowest guarantee and the highest possibility mean, which are no news about the results.
+_NOTHING_GUARANTEED = "nothing, whatever was not read"
+_NOTHING_RULED_OUT = "the same bits; nothing rules them out"
 _ANSWER = {
     Answer.YES: "yes, guaranteed",
     Answer.NO: "no",
@@ -66,8 +70,10 @@ def outline(verdict: Verdict, expected: str = "", observed: str = "") -> Outline
     notes = [reason for reason in verdict.reasons if reason.implied_by is None and reason.guaranteed is Level.BITWISE]
     sections = [_differences(main, verdict.reasons), _more_differences(main), *_unread(verdict), _raises(verdict, main),
                 _notes(notes), _evidence(verdict), _ignored(verdict), _waived(verdict)]
-    ends = tuple((name, level.word, MEANING[level]) for name, level in (
-        ("expected", verdict.expected), ("guaranteed", verdict.guaranteed), ("possible", verdict.possible)))
+    guaranteed = _NOTHING_GUARANTEED if verdict.guaranteed is Level.NONE else MEANING[verdict.guaranteed]
+    possible = _NOTHING_RULED_OUT if verdict.possible is Level.BITWISE else MEANING[verdict.possible]
+    ends = (("expected", verdict.expected.word, MEANING[verdict.expected]),
+            ("guaranteed", verdict.guaranteed.word, guaranteed), ("possible", verdict.possible.word, possible))
     sides = (("left", expected), ("right", observed)) if expected or observed else ()
     return Outline(verdict.headline, answer_line(verdict), ends, sides,
                    tuple(section for section in sections if section.points),
@@ -140,7 +146,7 @@ def _facts(items: list[Assumption]) -> str:
                for side in ("expected", "observed")}
     paths = list(dict.fromkeys(lacking["expected"] + lacking["observed"]))
     sides = [name for name, side in (("left", "expected"), ("right", "observed")) if lacking[side]]
-    return f"{_listed(paths, MAX_PATHS)} ({' and '.join(sides) or 'both'} side{'s' if len(sides) != 1 else ''})"
+    return f"{_listed(paths, MAX_PATHS)} ({f'{sides[0]} side' if len(sides) == 1 else 'both sides'})"
 
 
 def _raises(verdict: Verdict, main: list[Reason]) -> Section:
