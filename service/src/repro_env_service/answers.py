@@ -1,0 +1,268 @@
+"""What the API answers, as pydantic models; ``/openapi.json`` is made from them."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+from repro_env.comparability.levels import Answer, Question, Scope
+from repro_env.fingerprint.validate import VANTAGES
+
+LevelWord = Literal["bitwise", "curve", "statistical", "none"]
+
+
+class Strict(BaseModel):
+    """A body the API takes: unknown fields are refused, types are not converted."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+
+class Problem(BaseModel):
+    """RFC 9457 problem; ``type`` is stable, ``field`` names the place in the request, ``remedy`` what to do."""
+
+    type: str
+    title: str
+    status: int
+    detail: str
+    instance: str
+    remedy: str
+    field: str | None = None
+
+
+class Digests(BaseModel):
+    """Digests the service computed: of both parts, and of the whole document without its claims."""
+
+    stack: str
+    program: str
+    document: str
+
+
+class Warning(BaseModel):
+    """The run does not compare with the baseline of its project; ``comparison`` leads to the whole verdict."""
+
+    kind: Literal["baseline"]
+    baseline: str
+    level: LevelWord
+    answer: Answer
+    headline: str
+    first_reason: str | None
+    remedy: str | None
+    comparison: str
+
+
+class ObservationReceipt(BaseModel):
+    """The document is stored and synced. ``created`` is false where the same document was there before."""
+
+    observation_id: str
+    run_id: str
+    project: str | None
+    digests: Digests
+    created: bool
+    warnings: list[Warning]
+    notes: list[str]
+
+
+class Ranks(BaseModel):
+    """Ranks observed against ranks announced; ``partial`` runs are never guaranteed bitwise."""
+
+    seen: int
+    world_size: int | None
+    partial: bool
+
+
+class RunSummary(BaseModel):
+    """One run in a list. ``stacks`` counts its distinct stacks, ``stack_digest`` is the first of them."""
+
+    run_id: str
+    project: str | None
+    group: str | None
+    scope: Scope
+    vantage: str = Field(description=f"best vantage: {', '.join(VANTAGES)}")
+    observations: int
+    ranks: Ranks
+    stacks: int
+    stack_digest: str
+    first_received_at: str
+    last_received_at: str
+
+
+class RunPage(BaseModel):
+    """A page of runs, newest first; ``next`` is the relative address of the next page."""
+
+    runs: list[RunSummary]
+    next: str | None
+
+
+class ObservationEntry(BaseModel):
+    """One observation of a run."""
+
+    observation_id: str
+    vantage: str
+    moment: Any
+    subject: str
+    sequence: int
+    captured_at: str
+    received_at: str
+    node: str | None
+    rank: int | None
+    digests: Digests
+    labels: dict[str, Any]
+    results: dict[str, Any]
+    document: dict[str, Any] | None = None
+
+
+class RunDetail(RunSummary):
+    """A run with its observations, in the order of rank, vantage and time."""
+
+    entries: list[ObservationEntry]
+
+
+class StackDetail(BaseModel):
+    """A stack and who ran on it."""
+
+    digest: str
+    stack: dict[str, Any]
+    first_received_at: str
+    run_count: int
+    newest_runs: list[str]
+
+
+class SideSummary(BaseModel):
+    """One side of a verdict: a run or a manifest."""
+
+    run_id: str | None
+    manifest: str | None
+    project: str | None
+    group: str | None
+    vantage: str
+    scope: Scope
+    stack_digest: str
+    stacks: int
+    ranks_seen: int
+    world_size: int | None
+    partial: bool
+
+
+class Evidence(BaseModel):
+    """Result digests that both runs reported. Evidence stands beside the verdict and never changes it."""
+
+    equal: list[str]
+    different: list[str]
+
+
+class ComparisonAnswer(BaseModel):
+    """The verdict (``repro_env.comparability.verdict.Verdict.to_json``) with its two sides."""
+
+    model_config = ConfigDict(extra="allow")
+
+    question: Question
+    scope: Scope
+    level: LevelWord
+    answer: Answer
+    guaranteed: LevelWord
+    expected: LevelWord
+    possible: LevelWord
+    headline: str
+    reasons: list[dict[str, Any]]
+    assumes: list[dict[str, Any]]
+    raises: list[dict[str, Any]]
+    ignored: list[dict[str, Any]]
+    waived: list[list[str]]
+    ruleset: str
+    policy: str
+    observed: list[str]
+    left: SideSummary
+    right: SideSummary
+    same_run: bool
+    results: Evidence
+
+
+class LackCount(BaseModel):
+    """An unread fact, and how many runs lack it."""
+
+    path: str
+    runs: int
+
+
+class Open(BaseModel):
+    """Runs that unread facts leave open, and what they lack most."""
+
+    count: int
+    lacking: list[LackCount]
+
+
+class ComparableAnswer(BaseModel):
+    """Runs guaranteed comparable. ``key`` is null where this run has no class: ``lacking`` or ``failing`` say why."""
+
+    run_id: str
+    level: LevelWord
+    scope: Scope
+    key: str | None
+    failing: bool
+    lacking: list[str]
+    runs: list[RunSummary]
+    next: str | None
+    undetermined: Open
+
+
+class BaselineRequest(Strict):
+    """A run id or a manifest as ``name/version``; exactly one of them."""
+
+    run: str | None = Field(default=None, min_length=1, max_length=128)
+    manifest: str | None = Field(default=None, min_length=3, max_length=257)
+    level: LevelWord | None = None
+    question: Literal["compare", "repeat"] = "compare"
+
+    @model_validator(mode="after")
+    def one_of_them(self) -> BaselineRequest:
+        """Refuse none and both."""
+        if (self.run is None) == (self.manifest is None):
+            raise ValueError('expected exactly one of run and manifest, like {"run": "<run id>"}')
+        return self
+
+
+class BaselineAnswer(BaseModel):
+    """The baseline of a project: ``run`` or ``manifest``, and what runs are held to."""
+
+    project: str
+    run: str | None
+    manifest: str | None
+    level: LevelWord
+    question: Question
+    updated_at: str
+
+
+class ManifestReceipt(BaseModel):
+    """The manifest is stored and synced."""
+
+    name: str
+    version: str
+    digests: Digests
+    created: bool
+    notes: list[str]
+
+
+class DriftEntry(BaseModel):
+    """A fact that the manifest states and the run contradicts."""
+
+    path: str
+    expected: str | None
+    observed: str | None
+
+
+class ConformanceAnswer(BaseModel):
+    """Whether a run has what its image promises. ``found`` tells how the manifest was chosen."""
+
+    run_id: str
+    manifest: str
+    found: Literal["named", "image", "baseline"]
+    conforms: bool
+    drift: list[DriftEntry]
+    verdict: ComparisonAnswer
+
+
+class Health(BaseModel):
+    """State of the service."""
+
+    status: Literal["ok"]
+    version: str

@@ -1,0 +1,31 @@
+"""``/v1/comparisons``: the verdict on two runs or manifests."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Query
+from repro_env.comparability.levels import Question
+
+from .. import answers, judging
+from ..ingest import NAME_PATTERN
+from .request import PROBLEMS, AskedLevel, Database, QuestionWord
+
+router = APIRouter(tags=["comparisons"])
+SIDE_PATTERN = r"^(manifest:[A-Za-z0-9][A-Za-z0-9._:@+-]{0,127}/)?" + NAME_PATTERN[1:]
+Side = Annotated[str, Query(pattern=SIDE_PATTERN, description="run id, or manifest:name/version")]
+
+
+@router.get("/v1/comparisons", response_model=answers.ComparisonAnswer, responses=PROBLEMS)
+def compare(left: Side, right: Side, storage: Database, level: AskedLevel = None,
+            question: QuestionWord = Question.COMPARE) -> dict[str, Any]:
+    """Judge two sides: left is what was expected, right what was observed."""
+    with storage.reading() as session:
+        return comparison_answer(judging.compare(session, left, right, question, level))
+
+
+def comparison_answer(comparison: judging.Comparison) -> dict[str, Any]:
+    """Return a comparison as the API tells it."""
+    return {**comparison.verdict.to_json(), "left": comparison.left.summary, "right": comparison.right.summary,
+            "same_run": comparison.same_run,
+            "results": {"equal": comparison.equal_results, "different": comparison.different_results}}

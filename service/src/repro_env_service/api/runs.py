@@ -1,0 +1,109 @@
+"""``/v1/runs``: the list, one run, the runs comparable with it, and how it conforms to its manifest."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+from urllib.parse import urlencode
+
+from fastapi import APIRouter, Query
+from repro_env.comparability.levels import Level, Question
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from .. import answers, conformance, documents, judging, queries
+from ..ingest import NAME_PATTERN
+from ..manifests import manifest_for
+from ..tables import Observation, Run
+from .comparisons import comparison_answer
+from .request import PROBLEMS, AskedLevel, Cursor, Database, Limit, Name, ProjectFilter
+
+router = APIRouter(tags=["runs"])
+MANIFEST_NAME_PATTERN = NAME_PATTERN[:-1] + "/" + NAME_PATTERN[1:]
+
+
+@router.get("/v1/runs", response_model=answers.RunPage, responses=PROBLEMS)
+def list_runs(storage: Database, project: ProjectFilter = None, cursor: Cursor = None, limit: Limit = 50
+              ) -> dict[str, Any]:
+    """List runs, newest first."""
+    with storage.reading() as session:
+        page = queries.list_runs(session, project=project, before=cursor, limit=limit)
+    return {"runs": [summary(run) for run in page.runs],
+            "next": next_page("/v1/runs", page, project=project, limit=limit)}
+
+
+@router.get("/v1/runs/{run_id}", response_model=answers.RunDetail, responses=PROBLEMS)
+def get_run(run_id: Name, storage: Database,
+            documents: Annotated[bool, Query(description="with the full documents")] = True) -> dict[str, Any]:
+    """Give one run with all its observations."""
+    with storage.reading() as session:
+        run = judging.find_run(session, run_id)
+        return {**summary(run), "entries": entries_of(session, run, whole=documents)}
+
+
+@router.get("/v1/runs/{run_id}/comparable", response_model=answers.ComparableAnswer, responses=PROBLEMS)
+def comparable(run_id: Name, storage: Database, level: AskedLevel = None, project: ProjectFilter = None,
+               cursor: Cursor = None, limit: Limit = 50) -> dict[str, Any]:
+    """List the runs guaranteed comparable with this one, and how many are open for want of facts."""
+    asked = Question.COMPARE.default_level if level is None else level
+    with storage.reading() as session:
+        run = judging.find_run(session, run_id)
+        own, lacking = queries.class_of(session, run, asked)
+        page = queries.comparable_runs(session, run, asked, project=project, before=cursor, limit=limit)
+        still_open = queries.undetermined(session, run, asked, project)
+    return {"run_id": run.id, "level": asked.word, "scope": run.scope, "key": own.key, "failing": own.failing,
+            "lacking": lacking, "runs": [summary(other) for other in page.runs],
+            "next": next_page(f"/v1/runs/{run.id}/comparable", page, level=asked.word, project=project, limit=limit),
+            "undetermined": {"count": still_open.count,
+                             "lacking": [{"path": path, "runs": count} for path, count in still_open.lacking]}}
+
+
+@router.get("/v1/runs/{run_id}/conformance", response_model=answers.ConformanceAnswer, responses=PROBLEMS)
+def conform(run_id: Name, storage: Database, level: AskedLevel = None,
+            manifest: Annotated[str | None, Query(pattern=MANIFEST_NAME_PATTERN, description="name/version")] = None
+            ) -> dict[str, Any]:
+    """Hold a run against the manifest of its image, of its project, or the one named."""
+    with storage.reading() as session:
+        observed = judging.run_side(session, judging.find_run(session, run_id), Question.COMPARE)
+        found, how = manifest_for(session, observed, manifest)
+        expected = judging.manifest_side(session, found, Question.COMPARE)
+    drift = conformance.drift(expected.facts.stack, observed.facts.stack)
+    return {"run_id": run_id, "manifest": f"{found.name}/{found.version}", "found": how, "conforms": not drift,
+            "drift": drift,
+            "verdict": comparison_answer(judging.judge_sides(expected, observed, Question.COMPARE, level))}
+
+
+def summary(run: Run) -> dict[str, Any]:
+    """Return one run as lists show it."""
+    return {"run_id": run.id, "project": run.project, "group": run.group, "scope": run.scope, "vantage": run.vantage,
+            "observations": run.observations, "stacks": run.stacks, "stack_digest": run.stack_digest,
+            "ranks": {"seen": run.ranks_seen, "world_size": run.world_size, "partial": run.partial},
+            "first_received_at": run.first_received_at, "last_received_at": run.last_received_at}
+
+
+def entries_of(session: Session, run: Run, *, whole: bool) -> list[dict[str, Any]]:
+    """Return the observations of a run; parts that several share are read once."""
+    rows = session.scalars(select(Observation).where(Observation.run_id == run.id)).all()
+    shared = {digest for row in rows for digest in (row.stack_digest, row.program_digest)} if whole else set()
+    parts = documents.load_parts(session, shared) if whole else {}
+    ordered = sorted(rows, key=lambda row: (-1 if row.rank is None else row.rank, row.captured_at, row.id))
+    return [_entry(row, parts) for row in ordered]
+
+
+def _entry(row: Observation, parts: dict[str, Any]) -> dict[str, Any]:
+    rest = documents.load_rest(row)
+    capture = rest["capture"]
+    entry = {"observation_id": row.id, "vantage": row.vantage, "moment": capture["moment"], "subject": row.subject,
+             "sequence": row.sequence, "captured_at": row.captured_at, "received_at": row.received_at,
+             "node": row.node, "rank": row.rank, "labels": capture["labels"], "results": capture["results"],
+             "digests": {"stack": row.stack_digest, "program": row.program_digest, "document": row.document_digest}}
+    if parts:
+        entry["document"] = {**rest, "stack": parts[row.stack_digest], "program": parts[row.program_digest]}
+    return entry
+
+
+def next_page(path: str, page: queries.Page, **parameters: object) -> str | None:
+    """Return the relative address of the next page, or ``None`` on the last one."""
+    if page.next_cursor is None:
+        return None
+    told = {name: value for name, value in parameters.items() if value is not None}
+    return f"{path}?{urlencode({**told, 'cursor': page.next_cursor})}"

@@ -1,0 +1,1 @@
+"""The Alembic migrations, one chain, packaged with the service."""
