@@ -153,13 +153,14 @@ print(seen.run_id, seen.observation_id, seen.document["capture"]["moment"])
 
 
 def test_importing_the_package_loads_nothing(started: Start) -> None:
-    ended = started(sys.executable, "-S", "-c", """
+    source = Path(sys.modules["repro_env"].__file__ or "").parent.parent
+    ended = started(sys.executable, "-S", "-c", f"""
 import sys
 before = set(sys.modules)
-sys.path.insert(0, %r)
+sys.path.insert(0, {str(source)!r})
 import repro_env
-print(sorted(set(sys.modules) - before - {"__future__"}))
-""" % str(Path(sys.modules["repro_env"].__file__ or "").parent.parent), observed=False)
+print(sorted(set(sys.modules) - before - {{"__future__"}}))
+""", observed=False)
 
     assert ended.stdout.strip() == "['repro_env', 'repro_env.version']", ended.stderr
 

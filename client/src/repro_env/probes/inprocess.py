@@ -78,21 +78,22 @@ class Readings:
 def read(system: System, seen: Seen) -> Readings:
     """Return every fact the calling process can tell of itself, in the calling thread."""
     readings = Readings()
-    for group in _groups():
+    for path, group in _groups():
         try:
             group(system, seen, readings)
         except Exception as error:  # noqa: BLE001 - as above, for what lies between two facts
-            readings.fail(group.__module__.rpartition(".")[2], error)
+            readings.fail(path, error)
     if not seen.settled:
         _withhold_early(readings)
     return readings
 
 
-def _groups() -> tuple[Callable[[System, Seen, Readings], None], ...]:
+def _groups() -> tuple[tuple[str, Callable[[System, Seen, Readings], None]], ...]:
+    """Return the groups of looks, each with the section that it is for in the main."""
     from . import inprocess_libraries, inprocess_numpy, inprocess_pools, inprocess_python, inprocess_torch
 
-    return (inprocess_python.read, inprocess_torch.read, inprocess_numpy.read, inprocess_libraries.read,
-            inprocess_pools.read)
+    return (("frameworks", inprocess_python.read), ("precision", inprocess_torch.read), ("cpu", inprocess_numpy.read),
+            ("libraries", inprocess_libraries.read), ("threads", inprocess_pools.read))
 
 
 def _withhold_early(readings: Readings) -> None:

@@ -22,7 +22,7 @@ def read(system: System, seen: Seen, readings: Readings) -> None:
     torch = modules.get("torch")
     if torch is None or not hasattr(torch, "_C") or not hasattr(torch, "get_default_dtype"):
         return
-    readings.attempt_all(_BUILD + _PRECISION + _DETERMINISM + _THREADS, torch)
+    readings.attempt_all(BUILD + PRECISION + DETERMINISM + THREADS, torch)
     getter = getattr(torch._C, "_get_fp32_precision_getter", None)
     for name, library, operation in _NEW_PRECISION:
         readings.attempt(f"precision.{name}", "torch",
@@ -125,7 +125,7 @@ _NEW_PRECISION = (("fp32_generic", "generic", "all"), ("fp32_cuda_matmul", "cuda
                   ("fp32_mkldnn_matmul", "mkldnn", "matmul"), ("fp32_mkldnn_conv", "mkldnn", "conv"),
                   ("fp32_mkldnn_rnn", "mkldnn", "rnn"))
 
-_PRECISION = (
+PRECISION = (
     ("precision.allow_tf32_matmul", "torch", lambda torch: _allow_tf32(torch, "matmul")),
     ("precision.allow_tf32_cudnn", "torch", lambda torch: _allow_tf32(torch, "conv", "rnn")),
     ("precision.float32_matmul_precision", "torch", _float32_matmul_precision),
@@ -136,7 +136,7 @@ _PRECISION = (
     ("precision.fp16_accumulation", "torch", lambda torch: _call(torch, "_get_cublas_allow_fp16_accumulation")),
     ("precision.default_dtype", "torch", lambda torch: dtype_name(torch.get_default_dtype())),
 )
-_DETERMINISM = (
+DETERMINISM = (
     ("determinism.deterministic_algorithms", "torch", lambda torch: torch._C._get_deterministic_algorithms()),
     ("determinism.warn_only", "torch", lambda torch: torch._C._get_deterministic_algorithms_warn_only()),
     ("determinism.fill_uninitialized_memory", "torch",
@@ -152,14 +152,14 @@ _DETERMINISM = (
     ("determinism.mkldnn_deterministic", "torch", lambda torch: _call(torch, "_get_mkldnn_deterministic")),
     ("determinism.tunable_op", "torch", _tunable_op),
 )
-_BUILD = (
+BUILD = (
     ("frameworks.torch.cuda_build", "torch", lambda torch: torch.version.cuda),
     ("frameworks.torch.rocm_build", "torch", lambda torch: torch.version.hip),
     ("frameworks.torch.debug", "torch", lambda torch: bool(torch.version.debug)),
     ("frameworks.torch.arch_list", "torch", _arch_list),
     ("cpu.torch_capability", "torch", lambda torch: torch.backends.cpu.get_cpu_capability()),
 )
-_THREADS = (
+THREADS = (
     ("threads.torch_intraop", "torch", lambda torch: torch.get_num_threads()),
     ("threads.torch_interop", "torch", lambda torch: torch.get_num_interop_threads()),
 )
