@@ -85,7 +85,8 @@ def _processor(choices: Choices) -> Document:
     simd = ["AVX2", *(["AVX512F", "AVX512_SKX"] if choices["has_avx512"] else []), "FMA3"]
     return {"cpu.instruction_sets": sets, "cpu.numpy_simd": simd, "cpu.torch_capability": cap,
             "variables.values.ATEN_CPU_CAPABILITY": choices["aten_cpu_capability"],
-            "cpu.microarchitecture": "6-143" if choices["has_avx512"] else "6-151"}
+            "cpu.microarchitecture": "6-143" if choices["has_avx512"] else "6-63",
+            "cpu.model": "Intel(R) Xeon(R) " + ("Platinum 8481C" if choices["has_avx512"] else "CPU E5-2690 v3")}
 
 
 def _modes(choices: Choices) -> Document:
@@ -140,14 +141,31 @@ def siblings(draw: st.DrawFn, count: int = 2) -> list[Choices]:
     return sides
 
 
+class Drawn(dict[str, Any]):
+    """A drawn document that says in few words how it came about, for the reader of a failure."""
+
+    def __init__(self, document: Document, how: str) -> None:
+        super().__init__(document)
+        self.how = how
+
+    def __repr__(self) -> str:
+        return self.how
+
+
 VANTAGES = st.sampled_from(("process", "process", "exit", "prologue", "import", "image"))
 
 
 @st.composite
 def documents(draw: st.DrawFn, count: int = 2) -> list[Document]:
     """Consistent documents of few differences, some facts erased, from any vantage."""
-    return [erase(document, draw(erasures(document)))
-            for document in (build(side, draw(VANTAGES)) for side in draw(siblings(count)))]
+    drawn = []
+    for side in draw(siblings(count)):
+        vantage = draw(VANTAGES)
+        whole = build(side, vantage)
+        codes = draw(erasures(whole))
+        odd = {name: value for name, value in side.items() if value != RAW[name][0]}
+        drawn.append(Drawn(erase(whole, codes), f"build({odd}, {vantage}) less {sorted(codes)}"))
+    return drawn
 
 
 # --- erasing -------------------------------------------------------------------------------------------------------
@@ -189,9 +207,8 @@ def erasures(document: Document, max_size: int = 5) -> st.SearchStrategy[dict[st
 
 def erase(document: Document, codes: dict[str, str]) -> Document:
     """Return ``document`` with the facts at these paths unread; finer paths first, so that none is lost on the way."""
-    for path in sorted(codes, key=lambda path: -path.count(".")):
-        document = change(document, **{path: {"unread": codes[path]}})
-    return document
+    finest_first = sorted(codes, key=lambda path: -path.count("."))
+    return change(document, **{path: {"unread": codes[path]} for path in finest_first})
 
 
 # --- vectors over whatever rules there are ---------------------------------------------------------------------------

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 from ..fingerprint.facts import is_unread
@@ -24,12 +25,13 @@ class Missing(Exception):
 class Facts:
     """One side of a verdict. Reading never changes it; a document without a key reads as ``not-recorded``."""
 
-    __slots__ = ("program", "stack", "vantage")
+    __slots__ = ("_installed", "program", "stack", "vantage")
 
     def __init__(self, stack: dict[str, Any], program: dict[str, Any], vantage: str) -> None:
         self.stack = stack
         self.program = program
         self.vantage = vantage
+        self._installed: dict[str, list[dict[str, Any]]] | None = None
 
     @classmethod
     def of(cls, document: dict[str, Any]) -> Facts:
@@ -47,10 +49,10 @@ class Facts:
 
         Below an absent or unread value everything is absent or unread in the same way.
         """
-        section, *steps = path.split(".")
-        value: Any = (self.program if section in PROGRAM_SECTIONS else self.stack).get(section, _NOT_RECORDED)
+        part, section, *steps = _steps(path)
+        value: Any = (self.program if part == "program" else self.stack).get(section, _NOT_RECORDED)
         for step in steps:
-            if value is None or is_unread(value):
+            if value is None or (len(value) == 1 and "unread" in value):
                 return value
             value = value.get(step, _NOT_RECORDED)
         return value
@@ -79,6 +81,25 @@ class Facts:
         value = self.look(path)
         return default if is_unread(value) else value
 
+    def distribution(self, name: str) -> dict[str, Any] | None:
+        """Return the distribution ``name`` that comes first on the path, ``None`` when it is not listed.
+
+        Raise ``Missing`` where the list is unread, or where several are listed and it is unread which comes first.
+        """
+        if self._installed is None:
+            listed: dict[str, list[dict[str, Any]]] = {}
+            for item in self.read("distributions.installed") or ():
+                listed.setdefault(item["name"], []).append(item)
+            self._installed = listed
+        found = self._installed.get(name, [])
+        if len(found) == 1:
+            return found[0]
+        hidden = [item.get("shadowed", _NOT_RECORDED) for item in found]
+        unread = [value["unread"] for value in hidden if is_unread(value)]
+        if unread:
+            raise Missing({"distributions.installed.shadowed": unread[0]})
+        return next((item for item, shadowed in zip(found, hidden) if not shadowed), None)
+
     def variable(self, name: str) -> str | None:
         """Return the environment variable ``name`` or ``None`` when surely unset; raise ``Missing`` when unread."""
         values = self.read("variables.values")
@@ -90,3 +111,10 @@ class Facts:
 
 
 _NOT_RECORDED = {"unread": "not-recorded"}
+
+
+@lru_cache(maxsize=4096)
+def _steps(path: str) -> tuple[str, ...]:
+    """Split a path into its part and its steps."""
+    section, *steps = path.split(".")
+    return ("program" if section in PROGRAM_SECTIONS else "stack", section, *steps)

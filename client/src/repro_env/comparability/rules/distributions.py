@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from ...fingerprint.facts import is_unread
 from ..acting import UNUSED
 from ..levels import Level, SetBy
-from ..reading import Facts
+from ..reading import Facts, Missing
 from ..rule import AnyRule, Distinction, Projection
 from ..versions import older, prefix, public
 
@@ -53,13 +54,18 @@ CRITICAL = (
 MEANING = {"transformers": (("4.46", "losses summed over accumulation steps"),)}
 
 
-def versions(facts: Facts, names: tuple[str, ...]) -> dict[str, Any]:
-    """Return the versions of those of ``names`` that are installed and come first on the path."""
-    found = {}
-    for item in facts.read("distributions.installed") or ():
-        if item["name"] in names and item.get("shadowed") is not True:
-            version = item.get("version")
-            found[item["name"]] = version if isinstance(version, str) else "unread"
+def versions(facts: Facts, names: tuple[str, ...]) -> dict[str, str]:
+    """Return the versions of those of ``names`` that are installed; raise ``Missing`` naming those that are unread."""
+    found: dict[str, str] = {}
+    lacking: dict[str, str] = {}
+    for name in names:
+        version = (facts.distribution(name) or {}).get("version")
+        if is_unread(version):
+            lacking[f"distributions.installed.{name}.version"] = version["unread"]
+        elif version is not None:
+            found[name] = version
+    if lacking:
+        raise Missing(lacking)
     return found
 
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any, Callable, NamedTuple
 
+from ...fingerprint.facts import is_unread
 from ..acting import UNUSED, in_process, on_gpu, present, using
 from ..levels import Level, SetBy
-from ..reading import Facts
+from ..reading import Facts, Missing
 from ..rule import AnyRule, Condition, Distinction, Fails, Projection
 from ..versions import prefix, release
 
@@ -145,11 +146,17 @@ def wrong_cublas(facts: Facts) -> Fails | None:
 def conflicts(facts: Facts) -> Fails | None:
     """Fail where two copies of one numeric library are loaded, or one shadows another."""
     found = []
+    lacking: dict[str, str] = {}
     for kind in KINDS:
         if not_loaded(facts, kind.name) or kind.name == "openmp":
             continue
-        codes = facts.get(f"libraries.{kind.name}.conflicts") or ()
-        found += [f"{kind.title}: {code}" for code in codes if code in ("two-copies", "shadowed")]
+        codes = facts.look(f"libraries.{kind.name}.conflicts")
+        if is_unread(codes):
+            lacking[f"libraries.{kind.name}.conflicts"] = codes["unread"]
+        else:
+            found += [f"{kind.title}: {code}" for code in codes or () if code in ("two-copies", "shadowed")]
+    if lacking and not found:
+        raise Missing(lacking)
     return Fails("; ".join(found)) if found else None
 
 
