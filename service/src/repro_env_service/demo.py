@@ -1,0 +1,252 @@
+"""``make demo``: a running service, real captures, real runs, real GPU dumps, real verdicts, told as a story.
+
+Everything shown is computed: other dumps (``--left``, ``--right``) and other machines give other verdicts.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.parse
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+HERE = Path(__file__).parent
+DUMPS = sorted((HERE / "demo_dumps").glob("*.txt"))
+PREFERRED_PORT = 8765
+START_TIMEOUT_S = 30.0
+WIDTH = 88
+
+
+class DemoError(Exception):
+    """A step of the demo did not do what it should; the message says which and what it printed."""
+
+
+class Teller:
+    """Prints the story; colour only on a terminal."""
+
+    def __init__(self) -> None:
+        self.colour = sys.stdout.isatty() and "NO_COLOR" not in os.environ
+
+    def _paint(self, text: str, code: str) -> str:
+        return f"\x1b[{code}m{text}\x1b[0m" if self.colour else text
+
+    def chapter(self, title: str) -> None:
+        print(f"\n{self._paint(title, '1')}\n{self._paint('─' * len(title), '2')}")
+
+    def say(self, text: str) -> None:
+        print(text)
+
+    def command(self, text: str) -> None:
+        print(self._paint(f"$ {text}", "36"))
+
+    def output(self, text: str, mark: str = "  ") -> None:
+        for line in text.rstrip().splitlines():
+            print(f"{mark}{line}".rstrip())
+
+
+class Demo:
+    """One telling: a data folder, a server address, and the client's commands."""
+
+    def __init__(self, data: Path, server: str) -> None:
+        self.data = data
+        self.server = server
+        self.tell = Teller()
+        self.stamp = time.strftime("%H%M%S")
+        self.environment = {name: value for name, value in os.environ.items() if not name.startswith("REPRO_ENV_")}
+        self.environment |= {"REPRO_ENV_SERVER": server, "REPRO_ENV_SPOOL": str(data / "spool"),
+                             "REPRO_ENV_PROJECT": "demo", "NO_COLOR": "1", "COLUMNS": str(WIDTH),
+                             "PYTHONHASHSEED": "0"}
+
+    def run_id(self, name: str) -> str:
+        """Return the run id of this telling for ``name``."""
+        return f"demo-{self.stamp}-{name}"
+
+    def client(self, *arguments: str, project: str = "demo", threads: int | None = None,
+               accept: tuple[int, ...] = (0,)) -> subprocess.CompletedProcess[str]:
+        """Run ``repro-env`` with ``arguments``; raise ``DemoError`` for an exit code outside ``accept``."""
+        environment = {**self.environment, "REPRO_ENV_PROJECT": project}
+        if threads is not None:
+            environment["OPENBLAS_NUM_THREADS"] = str(threads)
+        done = subprocess.run([sys.executable, "-m", "repro_env", *arguments], env=environment, text=True,
+                              capture_output=True, timeout=120, check=False)
+        if done.returncode not in accept:
+            raise DemoError(f"repro-env {' '.join(arguments)} exited with {done.returncode}:\n{done.stderr}")
+        return done
+
+    def get(self, path: str, **query: str) -> Any:
+        """GET JSON from the service."""
+        return self._ask("GET", f"{path}?{urllib.parse.urlencode(query)}" if query else path, None)
+
+    def put(self, path: str, body: dict[str, Any]) -> Any:
+        """PUT JSON to the service."""
+        return self._ask("PUT", path, json.dumps(body).encode())
+
+    def _ask(self, method: str, path: str, body: bytes | None) -> Any:
+        request = urllib.request.Request(self.server + path, data=body, method=method,
+                                         headers={"Content-Type": "application/json"})
+        opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+        try:
+            with opener.open(request, timeout=30) as answer:
+                return json.load(answer)
+        except urllib.error.HTTPError as error:
+            raise DemoError(f"{method} {path}: {error.code} {error.read().decode()[:500]}") from error
+
+    def compare(self, left: str, right: str, level: str) -> dict[str, Any]:
+        """Ask the service over REST, show the same verdict as the command line prints it, return the JSON."""
+        verdict: dict[str, Any] = self.get("/v1/comparisons", left=left, right=right, level=level)
+        self.tell.command(f"repro-env compare {left} {right} --level {level}")
+        shown = self.client("compare", left, right, "--level", level, accept=(0, 1, 2, 3))
+        self.tell.output(shown.stdout)
+        return verdict
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Tell the whole story; return 0, or 1 with the step that failed."""
+    parser = argparse.ArgumentParser(prog="python -m repro_env_service.demo", description=__doc__)
+    parser.add_argument("--data", type=Path, default=Path(".demo"), help="folder for database and spool")
+    parser.add_argument("--left", type=Path, default=DUMPS[0], help="environment dump of the baseline")
+    parser.add_argument("--right", type=Path, default=DUMPS[1], help="environment dump held against it")
+    options = parser.parse_args(arguments)
+    started = time.monotonic()
+    data = options.data.resolve()
+    data.mkdir(parents=True, exist_ok=True)
+    try:
+        with service(data) as server:
+            demo = Demo(data, server)
+            demo.tell.say(f"repro-env demo: a service is running on {server}")
+            same_machine(demo)
+            threads(demo)
+            two_gpus(demo, options.left, options.right)
+            warning(demo)
+    except DemoError as error:
+        print(f"\nThe demo stopped: {error}", file=sys.stderr)
+        return 1
+    close(demo, time.monotonic() - started)
+    return 0
+
+
+def same_machine(demo: Demo) -> None:
+    """Chapter 1: this machine, captured twice as a job prologue would."""
+    demo.tell.chapter("1. This machine, captured twice, as a job's prologue does")
+    first, second = demo.run_id("prologue-1"), demo.run_id("prologue-2")
+    for run in (first, second):
+        demo.tell.command(f"repro-env capture --run-id {run}")
+        demo.tell.output(demo.client("capture", "--run-id", run).stderr)
+    demo.tell.say("")
+    demo.compare(first, second, "bitwise")
+
+
+def threads(demo: Demo) -> None:
+    """Chapter 2: one workload twice with one thread, then with two, observed in the process."""
+    demo.tell.chapter("2. A small NumPy training, observed while it runs")
+    one, again, two = demo.run_id("one-thread"), demo.run_id("one-thread-again"), demo.run_id("two-threads")
+    for run, count in ((one, 1), (again, 1), (two, 2)):
+        demo.tell.command(f"OPENBLAS_NUM_THREADS={count} repro-env run --run-id {run} -- python demo_workload.py")
+        done = demo.client("run", "--run-id", run, "--", sys.executable, str(HERE / "demo_workload.py"), threads=count)
+        demo.tell.output(done.stdout)
+    demo.tell.say("\nThe two one-thread runs, bit by bit:")
+    evidence(demo, demo.compare(one, again, "bitwise"))
+    demo.tell.say("\nOne thread against two:")
+    evidence(demo, demo.compare(one, two, "bitwise"))
+
+
+def evidence(demo: Demo, verdict: dict[str, Any]) -> None:
+    """Say what the result digests say; evidence stands beside the verdict and never moves it."""
+    for line in verdict["observed"]:
+        demo.tell.say(f"  Observed: {line}")
+
+
+def two_gpus(demo: Demo, left: Path, right: Path) -> None:
+    """Chapter 3: two dumps of GPU machines, imported and compared."""
+    demo.tell.chapter("3. Two GPU machines, from what people paste into bug reports")
+    for path, side in ((left, "gpu-a"), (right, "gpu-b")):
+        demo.tell.command(f"repro-env import {path.name} --run-id {demo.run_id(side)}")
+        done = demo.client("import", str(path), "--run-id", demo.run_id(side), project="demo-gpu")
+        demo.tell.output(done.stderr)
+    demo.tell.say("\nAsked over REST: GET /v1/comparisons?left=…&right=…&level=curve")
+    demo.compare(demo.run_id("gpu-a"), demo.run_id("gpu-b"), "curve")
+
+
+def warning(demo: Demo) -> None:
+    """Chapter 4: a baseline, and the warning that a job's log then gets."""
+    demo.tell.chapter("4. A baseline, and the warning in a job's log")
+    body = {"run": demo.run_id("gpu-a")}
+    demo.put("/v1/projects/demo-gpu/baseline", body)
+    demo.tell.command(f"curl -X PUT {demo.server}/v1/projects/demo-gpu/baseline -d '{json.dumps(body)}'")
+    demo.tell.say("A job starts on this machine in the same project. Its prologue prints on stderr:\n")
+    demo.tell.command("repro-env capture --project demo-gpu")
+    done = demo.client("capture", "--run-id", demo.run_id("job"), project="demo-gpu")
+    demo.tell.output(done.stderr, mark="  | ")
+
+
+def close(demo: Demo, seconds: float) -> None:
+    """Say where things lie and how to go on."""
+    demo.tell.chapter("Done")
+    demo.tell.say(f"The service is stopped after {seconds:.0f} s. Its database and spool lie in {demo.data}\n"
+                  "Go on:\n"
+                  "  make serve                    keep a service running\n"
+                  "  repro-env capture --help      put it into your job's prologue\n"
+                  "  docs/levels.md                what the levels and the three ends mean\n")
+
+
+@contextmanager
+def service(data: Path) -> Iterator[str]:
+    """Run the service on a free loopback port over ``data``; stop it by its own process id at the end."""
+    port = free_port(PREFERRED_PORT)
+    log = data / "service.log"
+    with log.open("ab") as output:
+        process = subprocess.Popen([sys.executable, "-m", "repro_env_service", "serve", "--port", str(port),
+                                    "--data", str(data)], stdout=output, stderr=output, stdin=subprocess.DEVNULL)
+    server = f"http://127.0.0.1:{port}"
+    try:
+        wait_until_ready(server, process, log)
+        yield server
+    finally:
+        process.terminate()
+        try:
+            process.wait(timeout=10)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+
+
+def free_port(preferred: int) -> int:
+    """Return ``preferred`` if it is free on loopback, else one that the system gives."""
+    for port in (preferred, 0):
+        with socket.socket() as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            try:
+                probe.bind(("127.0.0.1", port))
+            except OSError:
+                print(f"Port {preferred} is taken; taking another one.")
+                continue
+            return int(probe.getsockname()[1])
+    raise DemoError("no free port on 127.0.0.1")
+
+
+def wait_until_ready(server: str, process: subprocess.Popen[bytes], log: Path) -> None:
+    """Wait for ``/readyz``; raise ``DemoError`` with the end of the log when the service does not come up."""
+    deadline = time.monotonic() + START_TIMEOUT_S
+    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+    while time.monotonic() < deadline and process.poll() is None:
+        try:
+            with opener.open(f"{server}/readyz", timeout=2):
+                return
+        except OSError:
+            time.sleep(0.1)
+    tail = "\n".join(log.read_text(errors="replace").splitlines()[-10:])
+    raise DemoError(f"the service did not come up within {START_TIMEOUT_S:.0f} s; the end of {log}:\n{tail}")
+
+
+if __name__ == "__main__":
+    sys.exit(main())
