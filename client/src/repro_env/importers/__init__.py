@@ -80,7 +80,7 @@ def _refusal(lines: list[str], name: str) -> str:
     if what:
         return f"{name}: this looks like {what}, which cannot be imported yet; expected {formats}"
     first = next((line for line in lines if line), None)
-    shown = "an empty text" if first is None else f"a text that begins with {ascii(first[:60])}"
+    shown = "an empty text" if first is None else f"a text that begins with {first[:60]!a}"
     return f"{name}: expected {formats}, got {shown}; paste the report as the command printed it"
 
 

@@ -1,4 +1,4 @@
-"""Versions in the names of the cuDNN files that a collect_env text lists: what lies on the system, not what torch loads."""
+"""Versions in the names of the cuDNN files that a collect_env text lists: the system's, not what torch loads."""
 
 from __future__ import annotations
 
@@ -27,9 +27,12 @@ def system_cudnn(dump: Dump, notes: list[str]) -> Any:
     for line in lines:
         if is_silent(line) or says_no_cuda(line):
             continue
-        match = next((match for form in (_LINUX, _WINDOWS, _MACOS, _BARE) if (match := form.fullmatch(line[:1024]))), None)
+        matches = (form.fullmatch(line[:1024]) for form in (_LINUX, _WINDOWS, _MACOS, _BARE))
+        match = next(filter(None, matches), None)
         if match:
             found.append((match[1] or "", match[2].rstrip(".")))
+    if field.cut:  # a file further on may say the same version in full
+        found = [(folder, version) for folder, version in found if version.count(".") >= 2]
     if not found:
         return NOT_RECORDED if field.cut else NOT_REPORTED
     if field.cut:

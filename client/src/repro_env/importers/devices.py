@@ -9,7 +9,7 @@ from ..fingerprint.facts import is_unread
 from ..probes.keys import ACCELERATOR, SECTIONS, blank, blank_of
 from ..probes.nvml import form_factor
 from .dump import Dump, Field
-from .words import NOT_RECORDED, NOT_REPORTED, is_silent, says_no_cuda, version_fact
+from .words import NOT_RECORDED, is_silent, says_no_cuda, version_fact
 
 _GPU = re.compile(r"GPU\s*(\d{1,3})\s*:\s*(.*)")
 _MIG = re.compile(r"MIG\s+(\d+c\.\d+g\.\d+gb\S*|\d+g\.\d+gb\S*)\s+Device\s+(\d+)")
@@ -81,6 +81,8 @@ def intel_devices(dump: Dump) -> list[dict[str, Any]]:
 
 
 def _none(dump: Dump, family: Any, notes: list[str]) -> dict[str, Any]:
+    if dump.cut and "HIP runtime version" not in dump.fields:
+        return blank("accelerators", "not-recorded")  # what is said of Intel's GPUs comes further on
     xpu = dump.value("Is XPU available")
     if family == "macos" or (xpu is not None and xpu.lower() == "true"):
         notes.append('"No CUDA" says nothing of the GPUs that this system computes on')

@@ -1,6 +1,7 @@
 """The lines of a collect_env text, found among whatever stands around them: one value per printed key.
 
-Owns which lines belong to the dump, where it ends and whether it was cut. What a value means is left to the modules that read it.
+Owns which lines belong to the dump, where it ends and whether it was cut. What a value means is left to the modules
+that read it.
 """
 
 from __future__ import annotations
@@ -34,7 +35,8 @@ _OWN = frozenset(("PyTorch version", "CUDA used to build PyTorch", "ROCM used to
                   "HIP runtime version", "MIOpen runtime version", "Versions of relevant libraries", "cuDNN version"))
 _VLLM_MARKS = frozenset(("ROCM Version", "Neuron SDK Version", "vLLM Version", "vLLM Build Flags", "GPU Topology"))
 _BY_SPELLING = {key.replace(" ", "").lower(): key for key in KEYS}
-_KEY_LINE = re.compile(r"(?:[-*\u2022] +)?[*`]{0,3}([A-Za-z][A-Za-z_ ]{1,40}?)[*`]{0,3} {0,40}[:\uff1a](?:[*`]{0,3})(.*)")
+_KEY_LINE = re.compile(
+    r"(?:[-*\u2022] +)?[*`]{0,3}([A-Za-z][A-Za-z_ ]{1,40}?)[*`]{0,3} {0,40}[:\uff1a](?:[*`]{0,3})(.*)")
 _START = "collecting environment information"
 _BANNER = re.compile(r"={5,}$")
 _LIBRARY_ROW = re.compile(r"\[(?:pip\d?|conda)\]")
@@ -92,7 +94,7 @@ def find(lines: list[str]) -> Dump | None:
              for other in candidates if other is not chosen and len(other) >= 4]
     cut = _mark_cut(chosen, lines)
     sectioned = any(line.lower() in ("system info", "pytorch info") and _BANNER.match(after)
-                    for line, after in zip(lines, lines[1:]))
+                    for line, after in zip(lines, [*lines[1:], ""]))
     form = VLLM if sectioned or _VLLM_MARKS & chosen.keys() else PYTORCH
     return Dump(form, chosen, cut, notes)
 

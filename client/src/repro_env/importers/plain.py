@@ -16,15 +16,15 @@ _ENTITY = re.compile(r"&(?:#\d{1,7}|#x[0-9a-fA-F]{1,6}|[A-Za-z]{2,8});")
 #: tags people and pages put around a dump; ``<pip>`` is a word of conda and stays.
 _TAGS = re.compile(r"</?(?:pre|code|details|summary|p|div|span|b|strong|blockquote|br)(?:\s[^<>\n]{0,200})?/?>",
                    re.IGNORECASE)
-_BREAKS = re.compile(r"<br\s?/?>|</p>|</div>", re.IGNORECASE)
+_BREAKS = re.compile(r"(?:<br\s?/?>|</p>|</div>)\n?", re.IGNORECASE)
 #: time that continuous integration writes before each line.
-_STAMP = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?Z\s")
+_STAMP = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?Z(?:\s|$)")
 _FENCE = re.compile(r"(?:`{3,}|~{3,})[\w+-]*$")
 #: stands for every line that opens or closes a block of code.
 FENCE = "```"
-_INVISIBLE = {ord(character): None for character in "\ufeff\u200b\u200c\u200d\u2060\u200e\u200f\u00ad"}
-_SPACES = {ord(character): " " for character in "\u2007\u202f\u3000\u2009\u2002\u2003\t\f\v"}
-_CONTROLS = {code: None for code in [*range(9), *range(14, 27), *range(28, 32), 127]}
+_INVISIBLE = dict.fromkeys(map(ord, "\ufeff\u200b\u200c\u200d\u2060\u200e\u200f\u00ad"))
+_SPACES = dict.fromkeys(map(ord, "\u2007\u202f\u3000\u2009\u2002\u2003\t\f\v"), " ")
+_CONTROLS = dict.fromkeys([*range(9), *range(14, 32), 127])
 _NO_BREAK = "\u00a0"
 _TRANSLATION = {**_CONTROLS, **_SPACES, **_INVISIBLE}
 

@@ -6,7 +6,7 @@ Owns which rows are believed: pip's row is the importable one, conda rows of ano
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from .dump import Dump
@@ -14,11 +14,13 @@ from .words import NOT_RECORDED, is_silent
 
 _PIP = re.compile(r"\[(?:pip\d?|uv)\]\s+([A-Za-z0-9][\w.-]{0,120})(?:\s*===?\s*|\s+\(?)([\w.+!-]{1,120})\)?(?:\s.*)?")
 _PIP_DIRECT = re.compile(r"\[(?:pip\d?|uv)\]\s+([A-Za-z0-9][\w.-]{0,120})\s+@\s+\S+.*")
-_CONDA = re.compile(r"\[conda\]\s+([A-Za-z0-9_][\w.-]{0,120})\s+(\d[\w.+!-]{0,120})\s+(\S{1,200})(?:\s+(\S{1,200}))?(?:\s.*)?")
+_CONDA = re.compile(
+    r"\[conda\]\s+([A-Za-z0-9_][\w.-]{0,120})\s+(\d[\w.+!-]{0,120})\s+(\S{1,200})(?:\s+(\S{1,200}))?(?:\s.*)?")
 _TAG = re.compile(r"py([23])\.?(\d{1,2})(?=\D|$)")
 _SECTION = "Versions of relevant libraries"
 #: stands for a build or channel of which the text may hold only the beginning.
 _BROKEN = "?"
+_CONDA_MARK = "[conda]"
 #: conda's names for the distribution torch.
 _TORCH_NAMES = ("pytorch", "pytorch-nightly")
 
@@ -46,6 +48,8 @@ class Packages:
     rows: dict[str, Row]
     #: conda said something after pip's rows, so pip's list is whole.
     pip_is_whole: bool
+    #: conda's rows, which are sorted, reach to where torch would stand.
+    conda_reaches_torch: bool
     notes: tuple[str, ...]
 
     def version(self, name: str) -> str | None:
@@ -70,11 +74,15 @@ def packages(dump: Dump, python: Any) -> Packages:
     pip = [row for row in map(_pip_row, lines) if row]
     conda = [row for row in map(_conda_row, lines) if row]
     notes: list[str] = []
-    if _is_elsewhere(conda, python):
+    rows_of_conda = [line[len(_CONDA_MARK):].strip() for line in lines if line.startswith(_CONDA_MARK)]
+    reaches = any(is_silent(row) or row.lower() >= "torch" for row in rows_of_conda)
+    tags = _python_tags(conda)
+    if tags and isinstance(python, str) and ".".join(python.split(".")[:2]) not in tags:
         notes.append("the conda rows are of another environment (built for another Python): not believed")
         conda = []
-    chosen = _chosen(pip, conda, notes)
-    return Packages(chosen, any(line.startswith("[conda]") for line in lines), tuple(notes))
+    elif not tags and not reaches:
+        conda = []  # rows further on would have told of which environment they are
+    return Packages(_chosen(pip, conda, notes), bool(rows_of_conda), reaches, tuple(notes))
 
 
 def distributions(found: Packages) -> dict[str, Any]:
@@ -124,16 +132,13 @@ def _conda_row(line: str) -> Row | None:
     match = _CONDA.fullmatch(line[:600])
     if match is None or is_silent(line.partition("]")[2]):
         return None
-    row = Row(normalised(match[1]), match[2], True, match[3], match[4] or "")
-    return Row("torch", row.version, True, row.build, row.channel) if row.name in _TORCH_NAMES and not row.by_pip else row
+    row = Row(normalised(match[1]), match[2], conda=True, build=match[3], channel=match[4] or "")
+    return replace(row, name="torch") if row.name in _TORCH_NAMES and not row.by_pip else row
 
 
-def _is_elsewhere(conda: list[Row], python: Any) -> bool:
-    """Tell whether conda's builds are for other Pythons than the one that wrote the text."""
-    tags = {f"{match[1]}.{match[2]}" for row in conda if not row.by_pip for match in _TAG.finditer(row.build)}
-    if not tags or not isinstance(python, str):
-        return False
-    return ".".join(python.split(".")[:2]) not in tags
+def _python_tags(conda: list[Row]) -> set[str]:
+    """Return the Pythons that conda's builds are for."""
+    return {f"{match[1]}.{match[2]}" for row in conda if not row.by_pip for match in _TAG.finditer(row.build)}
 
 
 def _chosen(pip: list[Row], conda: list[Row], notes: list[str]) -> dict[str, Row]:
@@ -145,7 +150,8 @@ def _chosen(pip: list[Row], conda: list[Row], notes: list[str]) -> dict[str, Row
             chosen[row.name] = row
         elif first.version != row.version and first.version is not None and row.version is not None:
             whose = "conda" if row.conda else "pip"
-            notes.append(f"{row.name} is listed as {first.version} and, by {whose}, as {row.version}: the first is kept")
+            notes.append(f"{row.name} is listed as {first.version} and, by {whose}, as {row.version}: "
+                         "the first is kept")
     return chosen
 
 

@@ -110,7 +110,7 @@ def build(dump: Dump, found: Packages, version: str) -> Any:
     if conda_build(dump, version):
         return "conda"
     row = found.rows.get("torch")
-    return "wheel" if row and row.by_pip and row.version == version and found.pip_is_whole else NOT_RECORDED
+    return "wheel" if row and row.by_pip and row.version == version and found.conda_reaches_torch else NOT_RECORDED
 
 
 def libraries(dump: Dump, found: Packages, torch_facts: Any, notes: list[str]) -> dict[str, Any]:
@@ -150,7 +150,7 @@ def _library(name: str, row: Row, kind: Any, cuda: Any) -> str | None:
     if name in _CONDA:
         return None if kind == "wheel" or row.by_pip else _CONDA[name]
     wheel = _NVIDIA_WHEEL.fullmatch(name)
-    if wheel is None or kind in ("conda", "source", "vendor"):
+    if wheel is None or kind != "wheel":
         return None
     major = wheel[2] or (row.version or "").partition(".")[0]
     if isinstance(cuda, str) and wheel[2] and major != cuda.partition(".")[0]:
