@@ -144,6 +144,13 @@ def variable(facts: Facts, name: str) -> str | None:
     return facts.variable(name) or None
 
 
+def inner(value: Any, path: str) -> Any:
+    """Return a fact that lies inside the list or map at ``path``; raise ``Missing`` for ``path`` when it is unread."""
+    if is_unread(value):
+        raise Missing({path: value["unread"]})
+    return value
+
+
 def all_hold(facts: Facts, tests: tuple[Callable[[Facts], bool], ...]) -> bool:
     """Tell whether all tests hold. One that surely does not decides, whatever could not be read for the others."""
     lacking: dict[str, str] = {}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..acting import UNUSED, all_hold, present, variable
+from ..acting import UNUSED, all_hold, inner, present, variable
 from ..levels import Level, SetBy
 from ..reading import Facts
 from ..rule import PROGRAM_QUESTIONS, AnyRule, Condition, Distinction, Fails, Projection
@@ -24,7 +24,7 @@ def seeds(facts: Facts) -> Any:
     found = facts.read("random.seeds")
     if not found:
         return UNUSED
-    return [f"{name}={value}" for name, value in sorted(found.items()) if not isinstance(value, dict)]
+    return [f"{name}={inner(value, f'random.seeds.{name}')}" for name, value in sorted(found.items())]
 
 
 def submodules(facts: Facts) -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..acting import UNUSED, all_hold, imported, in_process, on_cpu, present, using, variable
+from ..acting import UNUSED, all_hold, imported, in_process, inner, on_cpu, present, using, variable
 from ..levels import Level, SetBy
 from ..reading import Facts
 from ..rule import AnyRule, Condition, Distinction, Fails, Projection
@@ -30,13 +30,8 @@ def pools(what: str) -> Projection:
         found = facts.read("threads.blas_pools")
         if not found:
             return UNUSED
-        return sorted({f"{pool['library']} {_said(pool, what)}" for pool in found})
+        return sorted({f"{pool['library']} {inner(pool[what], 'threads.blas_pools')}" for pool in found})
     return project
-
-
-def _said(pool: dict[str, Any], what: str) -> str:
-    value = pool.get(what)
-    return "unread" if isinstance(value, dict) else str(value)
 
 
 def without_torch(project: Projection) -> Projection:
