@@ -144,7 +144,7 @@ class _Exchange:
         self.body = body
         self.headers = self._headers(token)
         self.deadline = deadline
-        self.connection: HTTPConnection | None = None
+        self.socket: Any = None
         self.abandoned = False
 
     def _headers(self, token: str | None) -> dict[str, str]:
@@ -160,19 +160,24 @@ class _Exchange:
 
     def run(self) -> tuple[int, dict[str, str], bytes]:
         """Return status, headers with lower-case names, and body; raise ``OSError``."""
-        from http.client import HTTPException
+        from http.client import HTTPException, IncompleteRead, RemoteDisconnected
 
+        connection, target = self._connection()
         try:
-            connection, target = self._connect()
-            self.connection = connection
+            connection.connect()
+            self.socket = connection.sock
             connection.request(self.method, target, self.body, self.headers)
-            answer = connection.getresponse()
-            headers = {name.lower(): value for name, value in answer.getheaders()}
-            return answer.status, headers, self._read(answer)
+            with connection.getresponse() as answer:
+                headers = {name.lower(): value for name, value in answer.getheaders()}
+                return answer.status, headers, self._read(answer)
+        except (IncompleteRead, RemoteDisconnected) as error:
+            raise ConnectionResetError from error
         except HTTPException as error:
             raise ConnectionError(f"the answer is not HTTP ({type(error).__name__})") from error
+        finally:
+            connection.close()
 
-    def _connect(self) -> tuple[HTTPConnection, str]:
+    def _connection(self) -> tuple[HTTPConnection, str]:
         """Return a connection, directly or by the proxy that the environment names, and the target to ask it for."""
         from http.client import HTTPConnection, HTTPSConnection
 
@@ -195,6 +200,8 @@ class _Exchange:
         while not self.abandoned:
             part = answer.read1(65536)
             if not part:
+                if answer.length:
+                    raise ConnectionResetError
                 return b"".join(parts)
             parts.append(part)
             size += len(part)
@@ -205,11 +212,8 @@ class _Exchange:
     def abandon(self) -> None:
         """End the exchange from outside: a thread that still waits for the socket ends too."""
         self.abandoned = True
-        connected = getattr(self.connection, "sock", None)
-        if connected is not None:
-            _shut(connected)
-        if self.connection is not None:
-            self.connection.close()
+        if self.socket is not None:
+            _shut(self.socket)
 
 
 def _shut(connected: Any) -> None:
@@ -279,5 +283,5 @@ def _failure(error: OSError) -> str:
     if isinstance(error, ConnectionRefusedError):
         return "connection refused; is the service running?"
     if isinstance(error, ConnectionResetError):
-        return "the connection was closed before an answer came"
+        return "the connection was closed before the answer was complete"
     return error.strerror or str(error) or type(error).__name__

@@ -33,15 +33,15 @@ COMMAND = Command(
     arguments=(("LEFT", "file or run id (run:ID where a file has that name)"), ("RIGHT", "file or run id")),
     options=(Option("--level", "level asked for (default: curve for compare, else bitwise)",
                     choices=("bitwise", "curve", "statistical", "none")),
-             Option("--question", "compare: stacks only; repeat: the program counts too; resume: parts of one run",
+             Option("--question", "compare: stacks; repeat: programs too; resume: parts of one run",
                     choices=("compare", "repeat", "resume")),
              Option("--format", "how to print it (default: text)", choices=("text", "json", "markdown")),
              Option("--json", "the same as --format json"),
              Option("--policy", 'JSON file of what your project waives: {"waive": {RULE: REASON}}', "FILE"),
              Option("--accept", "exit with 0 for this answer too", choices=("likely",)),
              sending.SERVER, sending.TIMEOUT),
-    notes="Exit codes: 0 yes, 1 no, 2 unknown (facts were not read), 3 likely, 64 wrong usage, 65 invalid input, 69 the "
-    "service was not reached.")
+    notes="Exit codes: 0 yes, 1 no, 2 unknown (facts were not read), 3 likely, 64 wrong usage, 65 invalid input, 69 "
+    "the service was not reached.")
 
 
 def main(values: dict[str, Any]) -> int:
