@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from ..system import System
     from .look import Look
 
+#: how the names of metadata end; pip marks what it failed to remove with ``~`` in front.
+_METADATA = (".dist-info", ".egg-info", ".egg-link")
 _INDEX = {"origin": None, "revision": None, "editable": False}
 
 
@@ -63,7 +65,7 @@ def scan(system: System, look: Look) -> tuple[list[Found], bool]:
                 continue
             entries.append((folder, names))
             found.extend(item for item in (_found(system, folder, name) for name in names
-                                           if name.endswith((".dist-info", ".egg-info", ".egg-link"))) if item)
+                                           if name.endswith(_METADATA) and name[0] != "~") if item)
         look.findings["distributions"] = (found, complete)
         look.findings["entries"] = entries
     return look.findings["distributions"]  # type: ignore[no-any-return]  # findings hold values of any kind

@@ -51,7 +51,7 @@ def probe(system: System, look: Look) -> dict[str, Any]:
 
 def compiler(text: str) -> Any:
     """Return the compiler named in brackets in ``sys.version``."""
-    _, _, rest = text.rpartition("[")
+    _, _, rest = text.partition("[")
     return rest.partition("]")[0].strip() or unread("not-reported")
 
 
