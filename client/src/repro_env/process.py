@@ -147,8 +147,9 @@ def warning_text(warning: dict[str, Any]) -> str:
 def settings_in_force() -> Settings:
     """Return the settings: what ``repro-env run`` was given stands above this process's own variables and file."""
     from .settings import load
+    from .system import System
 
-    chosen = load(environ={**os.environ, **STATE.variables})
+    chosen = load(environ={**System().environ, **STATE.variables})
     for warning in chosen.warnings:
         say(warning)
     return chosen

@@ -23,12 +23,13 @@ _TOO_EARLY = ("threads.torch_intraop", "threads.torch_interop", "threads.openmp"
 class Seen:
     """What the hooks of a watched process noticed before the look; ``observe()`` alone knows nothing of it."""
 
-    __slots__ = ("autocast", "settled", "torch_seed_at_import")
+    __slots__ = ("autocast", "group", "settled", "torch_seed_at_import")
 
     def __init__(self) -> None:
         self.settled = False  #: the program has computed: a step, a forward pass, or it is over
         self.torch_seed_at_import: int | None = None
         self.autocast: Any = unread("not-reported")
+        self.group: tuple[str, int] | None = None  #: backend and size of the process group, also once it was left
 
     def note_autocast(self, dtype: str | None) -> None:
         """Note the autocast region of one forward pass; a dtype once seen stays."""

@@ -29,7 +29,7 @@ def read(system: System, seen: Seen, readings: Readings) -> None:
                          lambda a=library, b=operation: getter(a, b) if getter else None)  # type: ignore[misc]
     readings.attempt("precision.autocast", "torch", lambda: autocast(torch) or seen.autocast)
     readings.attempt("program.random.seeds", "torch", lambda: _seeds(torch, seen))
-    _layout(modules, readings)
+    _layout(modules.get("torch.distributed"), seen, readings)
 
 
 def dtype_name(dtype: Any) -> str:
@@ -109,15 +109,15 @@ def _seeds(torch: Any, seen: Seen) -> Any:
     return {"torch": seed} if seed < 2**53 else unread("not-reported")
 
 
-def _layout(modules: Any, readings: Readings) -> None:
-    """Record world size and backend where the program has started torch.distributed."""
-    distributed = modules.get("torch.distributed")
+def _layout(distributed: Any, seen: Seen, readings: Readings) -> None:
+    """Record backend and size of the process group. A program leaves it before it ends: what was seen once stays."""
     if distributed is None or not distributed.is_available():
         return
-    started = distributed.is_initialized()
-    readings.attempt("collectives.backend", "torch", lambda: distributed.get_backend() if started else None)
-    if started:
-        readings.attempt("program.layout.world_size", "torch", distributed.get_world_size)
+    if distributed.is_initialized():
+        seen.group = (str(distributed.get_backend()), int(distributed.get_world_size()))
+    readings.put("collectives.backend", "torch", seen.group[0] if seen.group else None)
+    if seen.group:
+        readings.put("program.layout.world_size", "torch", seen.group[1])
 
 
 _NEW_PRECISION = (("fp32_generic", "generic", "all"), ("fp32_cuda_matmul", "cuda", "matmul"),
