@@ -14,6 +14,7 @@ from typing import Any, NamedTuple, Union
 
 from documents import Document, change, complete_document, distribution, framework, library
 from hypothesis import strategies as st
+
 from repro_env.comparability import vector as vectors
 from repro_env.comparability.levels import Question
 from repro_env.comparability.rule import AnyRule, Condition

@@ -11,6 +11,8 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from strategies import ANY_JSON, CANONICAL
+
 from repro_env.canonical import (
     MAX_BYTES,
     MAX_DEPTH,
@@ -22,7 +24,6 @@ from repro_env.canonical import (
     parse,
 )
 from repro_env.errors import InvalidDocument
-from strategies import ANY_JSON, CANONICAL
 
 DIGEST_OF_EMPTY_OBJECT = "sha256:" + hashlib.sha256(b"{}").hexdigest()
 

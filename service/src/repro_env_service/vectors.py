@@ -9,7 +9,7 @@ from repro_env.canonical import digest_bytes, encode
 from repro_env.comparability.levels import Level, Question, Scope
 from repro_env.comparability.policy import NO_POLICY
 from repro_env.comparability.rules import RULES, RULESET
-from repro_env.comparability.vector import FAILS, UNREAD, Vector, class_key, from_json, keyed_rules, to_json
+from repro_env.comparability.vector import FAILS, UNREAD, Vector, class_key, from_text, keyed_rules, to_text
 from sqlalchemy import select
 from sqlalchemy.dialects.sqlite import insert
 from sqlalchemy.orm import Session
@@ -24,7 +24,7 @@ RULES_IN_FORCE = f"{RULESET}+" + digest_bytes(encode(
 
 def store(session: Session, vector: Vector, question: Question) -> str:
     """Store ``vector`` if it is new, with its classes and lacks; return its digest."""
-    text = to_json(vector)
+    text = to_text(vector)
     digest = digest_bytes(f"{RULES_IN_FORCE} {question.value} {text}".encode())
     if session.get(tables.Vector, digest) is None:
         session.execute(insert(tables.Vector).values(
@@ -65,4 +65,4 @@ def load_all(session: Session, digests: Iterable[str]) -> dict[str, Vector]:
     """Return stored vectors by digest."""
     rows = session.execute(select(tables.Vector.digest, tables.Vector.content)
                            .where(tables.Vector.digest.in_(set(digests))))
-    return {digest: from_json(zlib.decompress(content).decode()) for digest, content in rows}
+    return {digest: from_text(zlib.decompress(content).decode()) for digest, content in rows}

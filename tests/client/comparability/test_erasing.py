@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import pytest
 from documents import Document, change, complete_document
+from strategies import RAW, build, erase, fact_paths
+
 from repro_env.comparability.levels import Question
 from repro_env.comparability.reading import Facts
 from repro_env.comparability.vector import FALLBACK, UNREAD, Entry, Vector, project
 from repro_env.fingerprint.facts import unread
-from strategies import RAW, build, erase, fact_paths
 
 ORDINARY = {name: values[0] for name, values in RAW.items()}
 OTHER = {name: values[1] for name, values in RAW.items()}

@@ -8,6 +8,8 @@ import pytest
 from documents import Document
 from hypothesis import assume, given
 from hypothesis import strategies as st
+from strategies import QUESTIONS, documents, erase, erasures, hidden_sides, vector_of, with_less_seen
+
 from repro_env.comparability.judge import Found, find, judge, judge_vectors, three_ends
 from repro_env.comparability.levels import Level, Question, Scope
 from repro_env.comparability.policy import NO_POLICY, Levels, Policy
@@ -20,15 +22,14 @@ from repro_env.comparability.vector import (
     UNREAD,
     Vector,
     class_key,
-    from_json,
+    from_text,
     keyed_rules,
     merge,
     project,
     rules_of,
-    to_json,
+    to_text,
 )
 from repro_env.comparability.verdict import Verdict
-from strategies import QUESTIONS, documents, erase, erasures, hidden_sides, vector_of, with_less_seen
 
 LEVELS = [level for level in Level if level is not Level.NONE]
 
@@ -145,8 +146,8 @@ class TestOnVectors:
     @given(vector_pairs())
     def test_a_vector_survives_its_stored_form(self, case: tuple[Question, list[Vector]]) -> None:
         _, (side, _) = case
-        assert from_json(to_json(side)) == side
-        assert to_json(from_json(to_json(side))) == to_json(side)
+        assert from_text(to_text(side)) == side
+        assert to_text(from_text(to_text(side))) == to_text(side)
 
     @given(vector_pairs(), st.data(), st.sampled_from(Scope))
     def test_waivers_only_raise(self, case: tuple[Question, list[Vector]], data: st.DataObject, scope: Scope) -> None:
@@ -185,7 +186,7 @@ class TestMerging:
             self, case: tuple[Question, list[Vector]], data: st.DataObject) -> None:
         _, sides = case
         again = data.draw(st.permutations([*sides, *sides[:2]]))
-        assert to_json(merge(again)) == to_json(merge(sides))
+        assert to_text(merge(again)) == to_text(merge(sides))
 
     @given(vector_pairs())
     def test_one_process_is_its_own_run(self, case: tuple[Question, list[Vector]]) -> None:
@@ -196,7 +197,7 @@ class TestMerging:
     def test_a_merged_vector_survives_its_stored_form(self, case: tuple[Question, list[Vector]]) -> None:
         _, sides = case
         merged = merge(sides)
-        assert from_json(to_json(merged)) == merged
+        assert from_text(to_text(merged)) == merged
 
     @given(st.data(), QUESTIONS)
     def test_erasing_on_a_rank_never_lowers_expected_or_possible(
@@ -303,13 +304,13 @@ class TestOnDocuments:
     @given(documents(1), QUESTIONS)
     def test_a_projected_vector_survives_its_stored_form(self, only: list[Document], question: Question) -> None:
         side = project(Facts.of(only[0]), question)
-        assert from_json(to_json(side)) == side
+        assert from_text(to_text(side)) == side
 
     @given(documents(2), QUESTIONS)
     def test_a_stored_vector_gives_the_verdict_of_its_document(self, pair: list[Document], question: Question) -> None:
         left, right = (Facts.of(document) for document in pair)
         direct = judge(left, right, question=question)
-        stored = judge_vectors(*(from_json(to_json(project(side, question))) for side in (left, right)),
+        stored = judge_vectors(*(from_text(to_text(project(side, question))) for side in (left, right)),
                                scope=direct.scope, question=question)
         assert (stored.headline, stored.reasons, stored.assumes, stored.raises) == (
             direct.headline, direct.reasons, direct.assumes, direct.raises)

@@ -9,12 +9,13 @@ import pytest
 from documents import Document, change, complete_document
 from hypothesis import given
 from hypothesis import strategies as st
+from strategies import ANY_JSON, documents, erase, fact_paths
+
 from repro_env.canonical import canonical_bytes, digest, parse
 from repro_env.errors import InvalidDocument, UnknownSchema
 from repro_env.fingerprint import validate as validation
 from repro_env.fingerprint.facts import SCHEMA_VERSION, UNREAD_CODES
 from repro_env.fingerprint.validate import part_digests, validate
-from strategies import ANY_JSON, documents, erase, fact_paths
 
 
 def planted(path: str, value: Any) -> Document:

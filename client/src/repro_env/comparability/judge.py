@@ -13,7 +13,7 @@ from .reading import Facts
 from .remedy import what_would_raise
 from .rule import AnyRule, Condition, Distinction
 from .rules import RULESET
-from .vector import FAILS, FALLBACK, NOT_APPLIED, READ, UNREAD, VARIES, Entry, Vector, project, rules_of
+from .vector import FAILS, FALLBACK, NOT_APPLIED, READ, UNREAD, UNSETTLED, VARIES, Entry, Vector, project, rules_of
 from .verdict import Assumption, Reason, Verdict
 
 
@@ -71,8 +71,13 @@ def judge_vectors(left: Vector, right: Vector, *, scope: Scope, question: Questi
 def find(left: Vector, right: Vector, question: Question = Question.COMPARE, policy: Policy = NO_POLICY
          ) -> list[Found]:
     """Return what the rules of ``question`` find in a pair, in causal order; rules with nothing to say are left out."""
-    return [Found(rule, policy.levels_of(rule), left[rule.id], right[rule.id]) for rule in rules_of(question)
-            if not left[rule.id].settled_with(right[rule.id])]
+    found = []
+    for rule in rules_of(question):
+        name = rule.id
+        a, b = left[name], right[name]
+        if (a is not b and a != b) or a.state in UNSETTLED:
+            found.append(Found(rule, policy.levels_of(rule), a, b))
+    return found
 
 
 def three_ends(found: Iterable[Found], scope: Scope) -> Levels:

@@ -38,6 +38,10 @@ class Policy:
         """Return the levels of ``rule`` under this policy."""
         return _WAIVED if rule.id in self.waive else Levels(rule.guaranteed, rule.expected, rule.possible)
 
+    def guaranteed_of(self, rule: AnyRule) -> Level:
+        """Return what ``rule`` leaves of ``guaranteed`` under this policy."""
+        return Level.BITWISE if rule.id in self.waive else rule.guaranteed
+
     @classmethod
     def parse(cls, value: Any, known_rules: frozenset[str]) -> Policy:
         """Read a policy from JSON; refuse unknown rules and waivers without a reason, naming the field."""

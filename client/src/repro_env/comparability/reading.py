@@ -25,12 +25,14 @@ class Missing(Exception):
 class Facts:
     """One side of a verdict. Reading never changes it; a document without a key reads as ``not-recorded``."""
 
-    __slots__ = ("_installed", "program", "stack", "vantage")
+    __slots__ = ("_installed", "program", "scope", "stack", "vantage")
 
     def __init__(self, stack: dict[str, Any], program: dict[str, Any], vantage: str) -> None:
         self.stack = stack
         self.program = program
         self.vantage = vantage
+        #: the scope this side allows.
+        self.scope = Scope.PROCESS if vantage in PROCESS_VANTAGES else Scope.STACK
         self._installed: dict[str, list[dict[str, Any]]] | None = None
 
     @classmethod
@@ -38,11 +40,6 @@ class Facts:
         """Return the view on a validated document, or on a sparse one: what it does not say is unread."""
         capture = document.get("capture") or {}
         return cls(document.get("stack") or {}, document.get("program") or {}, capture.get("vantage", "import"))
-
-    @property
-    def scope(self) -> Scope:
-        """The scope this side allows."""
-        return Scope.PROCESS if self.vantage in PROCESS_VANTAGES else Scope.STACK
 
     def look(self, path: str) -> Any:
         """Return the fact at ``path`` as it stands: a value, ``None``, or the unread object.
@@ -86,12 +83,9 @@ class Facts:
 
         Raise ``Missing`` where the list is unread, or where several are listed and it is unread which comes first.
         """
-        if self._installed is None:
-            listed: dict[str, list[dict[str, Any]]] = {}
-            for item in self.read("distributions.installed") or ():
-                listed.setdefault(item["name"], []).append(item)
-            self._installed = listed
-        found = self._installed.get(name, [])
+        found = (self._installed or self._list_installed()).get(name)
+        if found is None:
+            return None
         if len(found) == 1:
             return found[0]
         hidden = [item.get("shadowed", _NOT_RECORDED) for item in found]
@@ -99,6 +93,13 @@ class Facts:
         if unread:
             raise Missing({"distributions.installed.shadowed": unread[0]})
         return next((item for item, shadowed in zip(found, hidden) if not shadowed), None)
+
+    def _list_installed(self) -> dict[str, list[dict[str, Any]]]:
+        listed: dict[str, list[dict[str, Any]]] = {}
+        for item in self.read("distributions.installed") or ():
+            listed.setdefault(item["name"], []).append(item)
+        self._installed = listed
+        return listed
 
     def variable(self, name: str) -> str | None:
         """Return the environment variable ``name`` or ``None`` when surely unset; raise ``Missing`` when unread."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 from ..canonical import digest_bytes, encode
@@ -38,12 +39,9 @@ class Entry(NamedTuple):
         """Tell whether two entries say the same, whatever they lack."""
         return self.state == other.state and self.value == other.value
 
-    def settled_with(self, other: Entry) -> bool:
-        """Tell whether a rule with these two entries has nothing to say: nothing differs, fails or is unread."""
-        return self.state == other.state and self.state not in _UNSETTLED and self.value == other.value
 
-
-_UNSETTLED = frozenset({UNREAD, FAILS})
+#: states in which a rule always has something to say.
+UNSETTLED = frozenset({UNREAD, FAILS})
 
 #: rule id -> entry, for every rule of the question.
 Vector = dict[str, Entry]
@@ -91,16 +89,28 @@ def _plain(value: Any) -> Any:
     return [_plain(item) for item in value] if isinstance(value, (list, tuple)) else value
 
 
-def to_json(vector: Vector) -> str:
-    """Return the stored form of a vector: compact JSON with sorted keys; equal vectors have equal text."""
-    rows = {rule: [item.state, item.value, [list(pair) for pair in item.lacking]] for rule, item in vector.items()}
-    return encode(rows).decode("utf-8")
+def to_text(vector: Vector) -> str:
+    """Return the stored form of a vector: a line a rule with its id, a tab, and its entry as JSON, sorted.
+
+    Equal vectors have equal text.
+    """
+    return "\n".join(f"{rule}\t{_ENTRY_JSON.encode(item)}" for rule, item in sorted(vector.items()))
 
 
-def from_json(text: str) -> Vector:
-    """Read the stored form."""
-    return {rule: Entry(state, value, tuple((path, code) for path, code in lacking))
-            for rule, (state, value, lacking) in json.loads(text).items()}
+def from_text(text: str) -> Vector:
+    """Read the stored form. The same line gives the same entry, so that comparing two of them costs nothing."""
+    lines = (line.partition("\t") for line in text.split("\n"))
+    return {rule: entry_of_line(stored) for rule, _, stored in lines}
+
+
+@lru_cache(maxsize=16384)
+def entry_of_line(stored: str) -> Entry:
+    """Read one entry; those of the lines read last are kept."""
+    state, value, lacking = json.loads(stored)
+    return Entry(state, value, tuple((path, code) for path, code in lacking))
+
+
+_ENTRY_JSON = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False)
 
 
 def class_key(vector: Vector, level: Level, scope: Scope, question: Question = Question.COMPARE,
@@ -112,22 +122,25 @@ def class_key(vector: Vector, level: Level, scope: Scope, question: Question = Q
     """
     parts: list[Any] = []
     for rule in keyed_rules(question, scope):
-        guaranteed = policy.levels_of(rule).guaranteed
-        if guaranteed >= level:
+        if policy.guaranteed_of(rule) >= level:
             continue
         item = vector[rule.id]
-        if item.state in (UNREAD, FAILS):
+        if item.state in UNSETTLED:
             return None
         if isinstance(rule, Distinction):
             parts.append([rule.id, item.state, item.value])
     head = [RULESET, policy.digest, question.value, scope.value, level.word]
-    return digest_bytes(encode([*head, sorted(parts, key=lambda part: part[0])]))
+    return digest_bytes(encode([*head, parts]))
 
 
-def keyed_rules(question: Question, scope: Scope) -> Iterable[AnyRule]:
-    """Return the rules a class key covers in ``scope``."""
-    rules = rules_of(question)
-    return rules if scope is Scope.PROCESS else [rule for rule in rules if rule.set_by is SetBy.MACHINE]
+def keyed_rules(question: Question, scope: Scope) -> tuple[AnyRule, ...]:
+    """Return the rules a class key covers in ``scope``, by id."""
+    return _KEYED_RULES[question, scope]
+
+
+_KEYED_RULES = {(question, scope): tuple(sorted(
+    (rule for rule in _RULES_OF[question] if scope is Scope.PROCESS or rule.set_by is SetBy.MACHINE),
+    key=lambda rule: rule.id)) for question in Question for scope in Scope}
 
 
 def merge(vectors: Iterable[Vector]) -> Vector:
@@ -137,7 +150,7 @@ def merge(vectors: Iterable[Vector]) -> Vector:
     process stands for the run. ``ranks-differ`` fails where facts that were read differ; where processes are unlike
     only in what was read of them, it is unread. Raise ``ValueError`` where there is no vector.
     """
-    distinct = {to_json(vector): vector for vector in vectors}
+    distinct = {to_text(vector): vector for vector in vectors}
     if not distinct:
         raise ValueError("expected the vector of at least one process")
     ordered = [distinct[text] for text in sorted(distinct)]

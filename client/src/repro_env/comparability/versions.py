@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import Any
 
 Release = tuple[int, ...]
@@ -10,7 +11,12 @@ Release = tuple[int, ...]
 
 def release(version: Any) -> Release:
     """Return the release numbers of ``version`` ("2.5.1+cu124" → (2, 5, 1)); empty where there are none."""
-    match = re.match(r"v?(\d+(?:\.\d+)*)", str(version).strip())
+    return _release(str(version))
+
+
+@lru_cache(maxsize=4096)
+def _release(version: str) -> Release:
+    match = re.match(r"v?(\d+(?:\.\d+)*)", version.strip())
     return tuple(int(part) for part in match.group(1).split(".")) if match else ()
 
 
