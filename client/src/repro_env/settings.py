@@ -36,7 +36,7 @@ def _text(value: Any) -> str:
 
 def _name(value: Any) -> str:
     text = _text(value)
-    if len(text) > 128 or not text[0].isalnum() or not _NAME_CHARACTERS.issuperset(text):
+    if len(text) > 128 or not text[:1].isalnum() or not _NAME_CHARACTERS.issuperset(text):
         raise UsageError("expected a name of at most 128 letters, digits and . _ : @ + - that begins with a letter or "
                          f"digit, got {text!r}")
     return text
@@ -58,13 +58,15 @@ def _labels(value: Any) -> dict[str, str]:
         value = [item.strip() for item in value.split(",") if item.strip()]
     if isinstance(value, dict):
         value = [f"{name}={_text(item)}" for name, item in value.items()]
+    if not isinstance(value, list):
+        raise UsageError(f'expected a table of texts, as in [labels] with owner = "team-a", got {value!r}')
     return dict(map(label, value))
 
 
 def label(text: str) -> tuple[str, str]:
     """Return name and value of ``k=v``; raise ``UsageError`` for anything else."""
     name, equals, value = text.partition("=")
-    if not equals or not name or len(name) > 128 or not name.isascii() or not _text(text):
+    if not equals or not name or len(name) > 128 or not name.isascii() or not text.isprintable():
         raise UsageError(f"expected k=v with an ASCII name, as in owner=team-a, got {text!r}")
     return name, value
 
