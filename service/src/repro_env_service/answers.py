@@ -37,7 +37,7 @@ class Digests(BaseModel):
     document: str
 
 
-class Warning(BaseModel):
+class BaselineWarning(BaseModel):
     """The run does not compare with the baseline of its project; ``comparison`` leads to the whole verdict."""
 
     kind: Literal["baseline"]
@@ -58,7 +58,7 @@ class ObservationReceipt(BaseModel):
     project: str | None
     digests: Digests
     created: bool
-    warnings: list[Warning]
+    warnings: list[BaselineWarning]
     notes: list[str]
 
 

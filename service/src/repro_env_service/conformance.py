@@ -26,7 +26,8 @@ def drift(expected: dict[str, Any], observed: dict[str, Any]) -> list[dict[str, 
         rows.extend(_differences(section, expected.get(section), observed.get(section)))
     for path in IMAGE_FACTS:
         section, name = path.split(".")
-        rows.extend(_differences(path, (expected.get(section) or {}).get(name), (observed.get(section) or {}).get(name)))
+        sides = [(stack.get(section) or {}).get(name) for stack in (expected, observed)]
+        rows.extend(_differences(path, *sides))
     return rows[:MAX_DRIFT]
 
 

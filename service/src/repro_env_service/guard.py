@@ -11,7 +11,7 @@ from .problems import INTERNAL, WRONG_HOST, problem
 
 log = logging.getLogger(__name__)
 
-#: the start page brings its own style inline by hash; nothing else is ever loaded.
+#: nothing is ever loaded by an answer; the start page allows its own style by hash.
 HEADERS = {
     "X-Content-Type-Options": "nosniff",
     "Referrer-Policy": "no-referrer",

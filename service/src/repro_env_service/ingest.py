@@ -83,11 +83,13 @@ def check_names(capture: dict[str, Any], observation_id: str) -> None:
     """Refuse an id that is not the one of the path, and names that cannot stand in an address."""
     if capture["observation_id"] != observation_id:
         raise InvalidDocument("capture.observation_id",
-                              f"expected {observation_id}, the id in the path, got {ascii(capture['observation_id'])}")
+                              f"expected {observation_id}, the id in the path, got {capture['observation_id']!a}")
     check_name("capture.observation_id", observation_id)
     for field in ("run_id", "project"):
         if is_captured(capture[field]):
             check_name(f"capture.{field}", capture[field])
+    if is_captured(capture["run_id"]) and capture["run_id"].startswith("manifest:"):
+        raise InvalidDocument("capture.run_id", "expected no id that starts with manifest:, which names a manifest")
     if is_captured(capture["group"]) and len(capture["group"]) > 128:
         raise InvalidDocument("capture.group", f"expected at most 128 characters, got {len(capture['group'])}")
 

@@ -13,7 +13,7 @@ from repro_env.comparability.ignored import ignored_differences
 from repro_env.comparability.judge import judge_vectors
 from repro_env.comparability.levels import Answer, Level, Question, Scope
 from repro_env.comparability.reading import Facts
-from repro_env.comparability.vector import Vector
+from repro_env.comparability.vector import Vector, project
 from repro_env.comparability.verdict import Verdict
 from sqlalchemy import select
 from sqlalchemy.orm import Session
@@ -104,7 +104,7 @@ def manifest_side(session: Session, manifest: Manifest, question: Question) -> J
     summary = {"run_id": None, "manifest": f"{manifest.name}/{manifest.version}", "project": None, "group": None,
                "vantage": "image", "scope": Scope.STACK.value, "stack_digest": manifest.stack_digest, "stacks": 1,
                "ranks_seen": 0, "world_size": None, "partial": False}
-    return Judged(name, summary, Scope.STACK, folding.project(facts, question), facts, {})
+    return Judged(name, summary, Scope.STACK, project(facts, question), facts, {})
 
 
 def run_summary(run: Run) -> dict[str, Any]:
@@ -130,7 +130,7 @@ def find_run(session: Session, run_id: str) -> Run:
     """Return a run; raise ``Refusal`` with what to do where it is not known."""
     run = session.scalar(select(Run).where(Run.id == run_id))
     if run is None:
-        raise Refusal(problems.UNKNOWN_RUN, f"no observation of run {ascii(run_id)} has arrived")
+        raise Refusal(problems.UNKNOWN_RUN, f"no observation of run {run_id!a} has arrived")
     return run
 
 
@@ -139,7 +139,7 @@ def find_manifest(session: Session, name: str) -> Manifest:
     head, _, version = name.partition("/")
     manifest = session.get(Manifest, (head, version))
     if manifest is None:
-        raise Refusal(problems.UNKNOWN_MANIFEST, f"no manifest {ascii(name)} is stored")
+        raise Refusal(problems.UNKNOWN_MANIFEST, f"no manifest {name!a} is stored")
     return manifest
 
 
@@ -158,11 +158,11 @@ def hold_against_baseline(session: Session, run_id: str) -> Heed:
     because a warning at every half-read prologue would soon be read by nobody.
     """
     run = find_run(session, run_id)
-    project = session.get(Project, run.project) if run.project is not None else None
-    if project is None or (project.baseline_kind == "run" and project.baseline == run.id):
+    held = session.get(Project, run.project) if run.project is not None else None
+    if held is None or (held.baseline_kind == "run" and held.baseline == run.id):
         return Heed()
-    question, level = Question(project.question), Level.parse(project.level)
-    name = project.baseline if project.baseline_kind == "run" else f"{MANIFEST_PREFIX}{project.baseline}"
+    question, level = Question(held.question), Level.parse(held.level)
+    name = held.baseline if held.baseline_kind == "run" else f"{MANIFEST_PREFIX}{held.baseline}"
     verdict = judge_sides(load_side(session, name, question), run_side(session, run, question), question, level).verdict
     if verdict.answer is Answer.YES:
         return Heed()

@@ -60,7 +60,8 @@ def manifest_for(session: Session, run: Judged, named: str | None) -> tuple[Mani
     """
     if named is not None:
         return find_manifest(session, named), "named"
-    for fact, column in (("container.image_digest", Manifest.image_digest), ("container.image_key", Manifest.image_key)):
+    for fact, column in (("container.image_digest", Manifest.image_digest),
+                         ("container.image_key", Manifest.image_key)):
         value = _captured(run.facts.look(fact))
         if value is not None:
             found = session.scalar(select(Manifest).where(column == value).order_by(Manifest.received_at.desc()))

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, TypeVar
 
 from repro_env.comparability.levels import Level, Scope
-from sqlalchemy import ColumnElement, Select, case, func, select
+from sqlalchemy import ColumnElement, Select, func, literal, select
 from sqlalchemy.orm import Session
 
 from .tables import Observation, Run, VectorClass, VectorLack
-
-Row = TypeVar("Row", bound=tuple[Any, ...])
 
 MAX_PAGE = 200
 LACKS_SHOWN = 10
@@ -60,7 +57,7 @@ def comparable_runs(session: Session, run: Run, level: Level, *, project: str | 
     keys = {row.scope: row.key for row in session.scalars(select(VectorClass).where(
         VectorClass.vector_digest == run.compare_vector, VectorClass.level == level.word))}
     wanted = [keys[scope] for scope in _scopes_met(run) if keys[scope] is not None]
-    query = _with_class(select(Run), run, level).where(VectorClass.key.in_(wanted), Run.id != run.id)
+    query = select(Run).join(VectorClass, _class_met(run, level)).where(VectorClass.key.in_(wanted), Run.id != run.id)
     if project is not None:
         query = query.where(Run.project == project)
     return _page(session, query, before, limit)
@@ -68,9 +65,9 @@ def comparable_runs(session: Session, run: Run, level: Level, *, project: str | 
 
 def undetermined(session: Session, run: Run, level: Level, project: str | None) -> Undetermined:
     """Count the other runs whose unread facts leave open whether they compare with ``run`` at ``level``."""
-    query = _with_class(select(func.count()).select_from(Run), run, level).where(
+    query = select(func.count()).select_from(Run).join(VectorClass, _class_met(run, level)).where(
         VectorClass.key.is_(None), VectorClass.failing.is_(False), Run.id != run.id)
-    lacks = _with_class(select(VectorLack.path, func.count()).select_from(Run), run, level).join(
+    lacks = select(VectorLack.path, func.count()).select_from(Run).join(VectorClass, _class_met(run, level)).join(
         VectorLack, (VectorLack.vector_digest == VectorClass.vector_digest) & (VectorLack.level == VectorClass.level)
         & (VectorLack.scope == VectorClass.scope)).where(
         Run.id != run.id).group_by(VectorLack.path).order_by(func.count().desc(), VectorLack.path).limit(LACKS_SHOWN)
@@ -93,18 +90,17 @@ def _scopes_met(run: Run) -> tuple[str, ...]:
     return (process, stack) if run.scope == process else (stack,)
 
 
-def _with_class(query: Select[Row], run: Run, level: Level) -> Select[Row]:
-    """Join every run with its class at ``level`` in the scope in which it meets ``run``."""
-    return query.join(VectorClass, (VectorClass.vector_digest == Run.compare_vector)
-                      & (VectorClass.level == level.word) & (VectorClass.scope == _scope_met_with(run)))
+def _class_met(run: Run, level: Level) -> ColumnElement[bool]:
+    """Return the condition that joins a run with its class at ``level`` in the scope in which it meets ``run``."""
+    return ((VectorClass.vector_digest == Run.compare_vector) & (VectorClass.level == level.word)
+            & (VectorClass.scope == _scope_met_with(run)))
 
 
 def _scope_met_with(run: Run) -> ColumnElement[str]:
-    both_inside = (Run.scope == Scope.PROCESS.value) & (run.scope == Scope.PROCESS.value)
-    return case((both_inside, Scope.PROCESS.value), else_=Scope.STACK.value)
+    return Run.scope.expression if run.scope == Scope.PROCESS.value else literal(Scope.STACK.value)
 
 
-def _page(session: Session, query: Select[tuple[Run]], before: int | None, limit: int) -> Page:
+def _page(session: Session, query: Select[Run], before: int | None, limit: int) -> Page:
     """Cut one page; one more row than asked for tells whether there is a next one."""
     if before is not None:
         query = query.where(Run.number < before)

@@ -10,7 +10,7 @@ from pathlib import Path
 from repro_env.canonical import MAX_BYTES
 
 DEFAULT_HOST = "127.0.0.1"
-DEFAULT_PORT = 8750
+DEFAULT_PORT = 8765
 LOOPBACK_HOSTS = ("127.0.0.1", "localhost", "::1")
 
 

@@ -6,8 +6,9 @@ Storing looks is left to the service, reading documents to ``reading``, projecti
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, Iterable
+from typing import Any
 
 from ..fingerprint.facts import is_captured, is_unread
 from .levels import Question, Scope

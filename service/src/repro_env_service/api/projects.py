@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from fastapi import APIRouter
+from fastapi.exceptions import RequestValidationError
+from pydantic import ValidationError
 from repro_env.canonical import parse
 from repro_env.comparability.levels import Level, Question
 from repro_env.errors import InvalidDocument
-from fastapi.exceptions import RequestValidationError
-from pydantic import ValidationError
 from starlette.concurrency import run_in_threadpool
 
 from .. import answers, problems, projects

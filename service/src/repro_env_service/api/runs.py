@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 from urllib.parse import urlencode
 
 from fastapi import APIRouter, Query
-from repro_env.comparability.levels import Level, Question
+from repro_env.comparability.levels import Question
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
@@ -18,6 +18,7 @@ from .comparisons import comparison_answer
 from .request import PROBLEMS, AskedLevel, Cursor, Database, Limit, Name, ProjectFilter
 
 router = APIRouter(tags=["runs"])
+WithDocuments = Literal["true", "false"]
 MANIFEST_NAME_PATTERN = NAME_PATTERN[:-1] + "/" + NAME_PATTERN[1:]
 
 
@@ -33,11 +34,12 @@ def list_runs(storage: Database, project: ProjectFilter = None, cursor: Cursor =
 
 @router.get("/v1/runs/{run_id}", response_model=answers.RunDetail, responses=PROBLEMS)
 def get_run(run_id: Name, storage: Database,
-            documents: Annotated[bool, Query(description="with the full documents")] = True) -> dict[str, Any]:
+            documents: Annotated[WithDocuments, Query(description="with the full documents")] = "true"
+            ) -> dict[str, Any]:
     """Give one run with all its observations."""
     with storage.reading() as session:
         run = judging.find_run(session, run_id)
-        return {**summary(run), "entries": entries_of(session, run, whole=documents)}
+        return {**summary(run), "entries": entries_of(session, run, whole=documents == "true")}
 
 
 @router.get("/v1/runs/{run_id}/comparable", response_model=answers.ComparableAnswer, responses=PROBLEMS)
