@@ -27,8 +27,9 @@ ENOUGH = 100
 #: small distributions of pure Python, as training environments have them.
 FILLING = (
     "absl-py", "aiofiles", "aiosignal", "appdirs", "argcomplete", "asttokens", "async-timeout", "backcall", "backoff",
-    "beautifulsoup4", "blinker", "cachetools", "cloudpickle", "colorama", "coloredlogs", "configargparse", "contextlib2",
-    "cycler", "decorator", "defusedxml", "dill", "einops", "executing", "filetype", "flatbuffers", "gast", "gitdb",
+    "beautifulsoup4", "blinker", "cachetools", "cloudpickle", "colorama", "coloredlogs", "configargparse",
+    "contextlib2", "cycler", "decorator", "defusedxml", "dill", "einops", "executing", "filetype",
+    "flatbuffers", "gast", "gitdb",
     "gitpython", "google-pasta", "humanfriendly", "isodate", "itsdangerous", "jedi", "jmespath", "joblib", "markdown",
     "munch", "nest-asyncio", "oauthlib", "opt-einsum", "parso", "pathspec", "portalocker", "ptyprocess", "pure-eval",
     "pyasn1", "pycparser", "pyparsing", "python-dateutil", "python-slugify", "pytz", "semver", "shellingham", "smmap",

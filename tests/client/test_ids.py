@@ -87,7 +87,7 @@ def test_ranks_as_each_launcher_announces_them(environ: dict[str, str], expected
     assert ids.ranks(environ) == expected
 
 
-@pytest.mark.parametrize("environ, scheduler", [
+@pytest.mark.parametrize(("environ", "scheduler"), [
     ({"SLURM_JOB_ID": "1"}, "slurm"), ({"PBS_JOBID": "1.head"}, "pbs"), ({"LSB_JOBID": "1"}, "lsf"),
     ({"KUBERNETES_SERVICE_HOST": "10.0.0.1"}, "kubernetes"), ({}, None)])
 def test_the_scheduler_is_known_by_its_variables(environ: dict[str, str], scheduler: str | None) -> None:

@@ -162,7 +162,7 @@ class TestCalls:
 
     def test_a_hanging_call_is_left_at_the_timeout(self, isolate: bool) -> None:
         start = time.monotonic()
-        with pytest.raises(ProbeFailed, match="time|return") as raised:
+        with pytest.raises(ProbeFailed, match=r"time|return") as raised:
             SYSTEM.call(lambda: time.sleep(1.5), 0.2, isolate=isolate)
         assert raised.value.code == "timeout"
         assert time.monotonic() - start < 1.2

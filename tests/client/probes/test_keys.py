@@ -34,9 +34,9 @@ def test_every_part_has_the_keys_of_its_definition(table: tuple[str, ...], kind:
 
 def test_libraries_and_frameworks_are_listed_in_full() -> None:
     hints = typing.get_type_hints(software.Libraries)
-    assert keys.LIBRARIES == tuple(name for name, hint in hints.items() if software.Library in typing.get_args(hint))
+    assert tuple(name for name, hint in hints.items() if software.Library in typing.get_args(hint)) == keys.LIBRARIES
     hints = typing.get_type_hints(software.Frameworks)
-    assert keys.FRAMEWORKS == tuple(name for name, hint in hints.items() if software.Framework in typing.get_args(hint))
+    assert tuple(name for name, hint in hints.items() if software.Framework in typing.get_args(hint)) == keys.FRAMEWORKS
 
 
 def test_every_section_has_one_probe() -> None:

@@ -16,7 +16,7 @@ from repro_env.capture import capture
 from repro_env.fingerprint.validate import validate
 
 COMPILER = shutil.which("gcc") or shutil.which("cc")
-pytestmark = pytest.mark.skipif(COMPILER is None, reason="the stand-in library is compiled, and there is no C compiler")
+pytestmark = pytest.mark.skipif(COMPILER is None, reason="the stand-in is compiled from C")
 UNREAD = {"unread": "failed"}
 
 
@@ -92,7 +92,8 @@ def test_an_unknown_architecture_leaves_the_sm_count_unread(library) -> None:
     assert device["sm_count"] == device["threads_per_sm"] == {"unread": "not-reported"}
 
 
-@pytest.mark.parametrize(("status", "words"), [(9, "driver not loaded"), (18, "different versions"), (999, "error 999")])
+@pytest.mark.parametrize(("status", "words"), [
+    (9, "driver not loaded"), (18, "different versions"), (999, "error 999")])
 def test_a_failing_start_is_said_in_words_and_the_next_source_is_asked(library, status: int, words: str) -> None:
     document = look("h100-node", library(f"INIT_STATUS={status}"))
     assert any(words in error["message"] for error in document["capture"]["errors"])

@@ -247,7 +247,7 @@ def test_the_remote_is_origin_or_the_only_one(repository: Path, remotes: dict[st
     assert source(repository)["remote"] == expected
 
 
-@pytest.mark.parametrize(("text", "expected"), [("a" * 40, True), ("a" * 64, True), ("A" * 40, False), ("a" * 39, False),
-                                                ("g" * 40, False), ("", False)])
+@pytest.mark.parametrize(("text", "expected"), [
+    ("a" * 40, True), ("a" * 64, True), ("A" * 40, False), ("a" * 39, False), ("g" * 40, False), ("", False)])
 def test_commit_ids_are_full(text: str, expected: bool) -> None:
     assert is_commit(text) is expected
