@@ -10,6 +10,7 @@ from __future__ import annotations
 import dataclasses
 import typing
 from collections.abc import Iterator
+from functools import cache
 from typing import Any, NamedTuple, Union
 
 from documents import Document, change, complete_document, distribution, framework, library
@@ -178,9 +179,13 @@ def fact_paths(document: Document) -> list[str]:
 
 
 def _facts_below(kind: Any, value: Any, path: str) -> Iterator[str]:
-    hints = typing.get_type_hints(kind)
-    for field in dataclasses.fields(kind):
-        yield from _facts_at(hints[field.name], value[field.name], f"{path}.{field.name}".lstrip("."))
+    for name, hint in _hints(kind).items():
+        yield from _facts_at(hint, value[name], f"{path}.{name}".lstrip("."))
+
+
+@cache
+def _hints(kind: Any) -> dict[str, Any]:
+    return typing.get_type_hints(kind)
 
 
 def _facts_at(hint: Any, value: Any, path: str) -> Iterator[str]:
@@ -265,10 +270,18 @@ def vector_of(side: Side, question: Question) -> Vector:
 
 
 @st.composite
-def with_less_seen(draw: st.DrawFn, side: Side) -> Side:
-    """The same side with some facts erased."""
-    return {name: Hidden(hidden.raw, draw(st.sampled_from(_SEEN[_SEEN.index(hidden.seen):])))
-            for name, hidden in side.items()}
+def with_less_seen(draw: st.DrawFn, side: Side, other: Side) -> Side:
+    """The same side with some facts erased.
+
+    A value is not left to its raw fact where ``other`` shows its raw fact only: two equal raw facts then prove what a
+    value against a raw fact could not, so there, and only there, saying less can tell more.
+    """
+    less = {}
+    for name, hidden in side.items():
+        allowed = [seen for seen in _SEEN[_SEEN.index(hidden.seen):]
+                   if seen != "fallback" or hidden.seen == seen or other[name].seen != "fallback"]
+        less[name] = Hidden(hidden.raw, draw(st.sampled_from(allowed)))
+    return less
 
 
 QUESTIONS = st.sampled_from(tuple(Question))

@@ -95,7 +95,8 @@ class TestOnVectors:
     def test_erasing_never_raises_guaranteed_and_never_lowers_the_others(
             self, data: st.DataObject, question: Question, scope: Scope) -> None:
         left, right = data.draw(hidden_sides(question))
-        less_left, less_right = data.draw(with_less_seen(left)), data.draw(with_less_seen(right))
+        less_left = data.draw(with_less_seen(left, right))
+        less_right = data.draw(with_less_seen(right, less_left))
         before = ends_of(vector_of(left, question), vector_of(right, question), scope, question)
         after = ends_of(vector_of(less_left, question), vector_of(less_right, question), scope, question)
         assert after.expected >= before.expected
@@ -106,7 +107,7 @@ class TestOnVectors:
     @given(st.data(), QUESTIONS)
     def test_erasing_in_scope_stack_never_raises_what_keys_cover(self, data: st.DataObject, question: Question) -> None:
         left, right = data.draw(hidden_sides(question))
-        less = data.draw(with_less_seen(left))
+        less = data.draw(with_less_seen(left, right))
         after = keyed_ends(vector_of(less, question), vector_of(right, question), Scope.STACK, question)
         before = keyed_ends(vector_of(left, question), vector_of(right, question), Scope.STACK, question)
         assert after.guaranteed <= before.guaranteed
@@ -203,7 +204,7 @@ class TestMerging:
     def test_erasing_on_a_rank_never_lowers_expected_or_possible(
             self, data: st.DataObject, question: Question) -> None:
         first, second, other = data.draw(hidden_sides(question, 3))
-        less = data.draw(with_less_seen(first))
+        less = data.draw(with_less_seen(first, second))
         right = vector_of(other, question)
         rank = vector_of(second, question)
         before = ends_of(merge([vector_of(first, question), rank]), right, Scope.PROCESS, question)
