@@ -1,7 +1,7 @@
 """Make the reference pages from the code: fields, rules, command line, REST.
 
-    python docs/build.py           write the pages
-    python docs/build.py --check   exit 1 and name the pages that are not up to date
+python docs/build.py           write the pages
+python docs/build.py --check   exit 1 and name the pages that are not up to date
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from repro_env.cli.main import COMMANDS
 from repro_env.comparability.causes import CAUSES
 from repro_env.comparability.rule import AnyRule, Distinction
 from repro_env.comparability.rules import RULES, RULESET
@@ -24,6 +25,7 @@ from repro_env.fingerprint.document import Fingerprint
 from repro_env.fingerprint.facts import SCHEMA_VERSION, UNREAD_CODES
 from repro_env.fingerprint.field import Unread
 from repro_env_service.app import create_app
+from repro_env_service.cli import parser as service_parser
 from repro_env_service.settings import Settings
 
 HERE = Path(__file__).parent
@@ -33,7 +35,7 @@ GENERATED = "<!-- Made by `make docs` from the code; change the code, not this p
 def fields_page() -> str:
     """Every field of the document, a table a section."""
     lines = ["# Fields of the document\n", f"Schema {SCHEMA_VERSION}. A fact is a value of the type shown, `null` for "
-             "surely absent, or `{\"unread\": code}`:\n", "| code | meaning |", "|---|---|"]
+             'surely absent, or `{"unread": code}`:\n', "| code | meaning |", "|---|---|"]
     lines += [f"| `{code}` | {meaning} |" for code, meaning in UNREAD_CODES.items()]
     for path, kind in _sections(Fingerprint, ""):
         lines += ["", f"## {path or 'document'}\n", (kind.__doc__ or "").strip(), "",
@@ -121,10 +123,9 @@ def cli_page() -> str:
 
 def _commands(program: str) -> list[str]:
     if program == "repro_env":
-        from repro_env.cli.main import COMMANDS
         return list(COMMANDS)
-    from repro_env_service.cli import COMMANDS as SERVICE_COMMANDS
-    return list(SERVICE_COMMANDS)
+    (choices,) = [action.choices for action in service_parser()._actions if isinstance(action.choices, dict)]
+    return list(choices)
 
 
 def _help(program: str, command: str) -> str:
