@@ -334,10 +334,13 @@ model(torch.ones(1, 1)).sum().backward(); optimizer.step()
 ], ids=["new-matmul", "new-generic", "words", "old-matmul", "old-cudnn", "dtype", "denormals"])
 def test_every_generation_of_switches_is_read_in_silence(started: Start, script: Callable[..., str], switch: str,
                                                          path: str, value: object) -> None:
-    ended = started(sys.executable, script(MIXED % switch.replace("old", "")))
+    program = script(MIXED % switch)
 
-    assert ended.returncode == 0
-    assert "fp32_precision" not in ended.stderr.replace(switch, "") or "Please use the new API" in ended.stderr
+    plain = started(sys.executable, program, observed=False)
+    ended = started(sys.executable, program)
+
+    assert (ended.returncode, ended.stderr) == (0, plain.stderr)
+    assert len(ended.documents) == 2
     for document in ended.documents:
         assert document["stack"]["precision"][path] == value
         assert document["capture"]["errors"] == []
@@ -421,6 +424,17 @@ def test_other_interpreters_are_observed_or_left_alone(started: Start, script: C
     assert observed.stderr == ("" if not old else "repro-env: this program is not observed: expected Python 3.9 or "
                                f"newer, got {python.parent.parent.name}\n")
     assert len(observed.documents) == (0 if old else 1)
+
+
+@pytest.mark.parametrize("python", [path for path in OTHER_PYTHONS if "/3.8." not in str(path)],
+                         ids=lambda path: path.parent.parent.name)
+def test_sending_at_the_end_loses_nothing_on_any_interpreter(started: Start, python: Path) -> None:
+    ended = started(str(python), "-c", "print('ran')", REPRO_ENV_SERVER="http://127.0.0.1:9")
+
+    assert (ended.returncode, ended.stdout) == (0, "ran\n")
+    assert len(ended.documents) == 1
+    assert ended.stderr.startswith("repro-env: the observation waits for repro-env sync: ")
+    assert ended.stderr.count("\n") == 1
 
 
 def test_os_environ_is_what_the_caller_set(started: Start) -> None:
