@@ -60,7 +60,7 @@ class Cpu:
     architecture: Fact[str] = fact("machine architecture", source="uname", example="x86_64")
     vendor: Fact[str] = fact("vendor identification", source="/proc/cpuinfo", example="GenuineIntel")
     model: Fact[str] = fact("model name", source="/proc/cpuinfo", example="Intel(R) Xeon(R) Platinum 8481C")
-    microarchitecture: Fact[str] = fact("family-model-stepping of x86, implementer-part of Arm",
+    microarchitecture: Fact[str] = fact("family-model of x86, implementer-part of Arm",
                                         source="/proc/cpuinfo", example="6-143")
     instruction_sets: Fact[tuple[str, ...]] = fact("instruction sets that steer dispatch, sorted",
                                                    source="/proc/cpuinfo flags", example=["avx2", "avx512f", "fma"])
