@@ -8,7 +8,7 @@ from ..fingerprint.facts import is_captured, is_unread
 from .acting import UNUSED
 from .reading import Facts, Missing
 from .rule import Projection, show_value
-from .rules.distributions import CRITICAL, MEANING
+from .rules.distributions import WATCHED
 from .rules.driver import compiling_driver
 from .verdict import Ignored
 from .versions import prefix
@@ -133,8 +133,7 @@ def _distributions(expected: Facts, observed: Facts) -> list[Ignored]:
                     f"distributions that no numbers pass through: {shown}")]
 
 
-_JUDGED = frozenset((*(name for kind in CRITICAL for name in kind.names), *MEANING, "torch", "numpy", "scipy",
-                     "scikit-learn", "jax", "tensorflow"))
+_JUDGED = WATCHED | {"torch", "numpy", "scipy", "scikit-learn", "jax", "tensorflow"}
 
 
 def _is_unrelated(name: str) -> bool:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from ...fingerprint.facts import is_unread
-from ..acting import UNUSED
+from ..acting import UNUSED, inner
 from ..levels import Level, SetBy
 from ..reading import Facts, Missing
 from ..rule import AnyRule, Distinction, Projection
@@ -13,40 +12,49 @@ from ..versions import older, prefix, public
 
 
 class Critical(NamedTuple):
-    """A distribution that matters, the parts of its version that do, and what it does."""
+    """A family of distributions: those an ordinary program feels, those it may feel, and what they do.
 
-    names: tuple[str, ...]
+    ``felt`` names lower the expected level where both sides have them in other versions (``parts`` numbers of it);
+    one that only one side has may well be unused there, so it lowers what is guaranteed alone, like ``other`` names.
+    """
+
+    slug: str
+    felt: tuple[str, ...]
+    other: tuple[str, ...]
     parts: int
     expected: Level
     effect: str
     cause: str = "package_version"
     source: str = "release notes of the package"
+    presence: bool = False
 
 
 CRITICAL = (
-    Critical(("flash-attn", "flash-attn-3", "xformers", "flashinfer-python", "sageattention"), 3, Level.CURVE,
-             "attention kernels sum in another order"),
-    Critical(("apex", "transformer-engine", "bitsandbytes", "deepspeed", "megatron-core", "fairscale", "liger-kernel",
-              "causal-conv1d", "mamba-ssm", "torchao", "vllm", "sglang", "onnxruntime", "onnxruntime-gpu", "tensorrt"),
-             2, Level.CURVE, "kernels, optimisers or their precision change"),
-    Critical(("transformers", "accelerate", "trl", "peft", "lightning", "pytorch-lightning", "diffusers", "timm",
-              "sentence-transformers", "keras", "flax", "optax", "fairseq", "torchrl", "ultralytics", "chemprop"), 2,
-             Level.CURVE, "losses, schedules and defaults change", "framework_version"),
-    Critical(("torchvision", "torchaudio", "torchtext", "pillow", "pillow-simd", "opencv-python",
-              "opencv-python-headless", "opencv-contrib-python", "albumentations", "imgaug", "kornia",
-              "nvidia-dali-cuda120", "nvidia-dali-cuda110", "scikit-image", "librosa", "soundfile", "av", "decord",
-              "imageio"), 2, Level.CURVE, "decoding, resizing and resampling round otherwise", "preprocessing_library"),
-    Critical(("tokenizers", "sentencepiece", "tiktoken", "datasets", "webdataset"), 2, Level.BITWISE,
+    Critical("attention", ("flash-attn", "flash-attn-3", "xformers"), ("flashinfer-python", "sageattention"), 3,
+             Level.CURVE, "attention kernels sum in another order"),
+    Critical("accelerated", ("apex", "transformer-engine", "bitsandbytes", "deepspeed", "megatron-core", "vllm"),
+             ("fairscale", "liger-kernel", "causal-conv1d", "mamba-ssm", "torchao", "sglang", "onnxruntime",
+              "onnxruntime-gpu", "tensorrt"), 2, Level.CURVE, "kernels, optimisers or their precision change"),
+    Critical("training", ("transformers", "accelerate", "trl", "lightning", "pytorch-lightning", "diffusers", "timm",
+                          "chemprop", "ultralytics"),
+             ("peft", "sentence-transformers", "keras", "flax", "optax", "fairseq", "torchrl"), 2, Level.CURVE,
+             "losses, schedules and defaults change", "framework_version"),
+    Critical("media", ("torchvision", "torchaudio", "pillow", "pillow-simd", "opencv-python", "opencv-python-headless",
+                       "albumentations"),
+             ("torchtext", "opencv-contrib-python", "imgaug", "kornia", "nvidia-dali-cuda120", "nvidia-dali-cuda110",
+              "scikit-image", "librosa", "soundfile", "av", "decord", "imageio"), 2, Level.CURVE,
+             "decoding, resizing and resampling round otherwise", "preprocessing_library"),
+    Critical("text", (), ("tokenizers", "sentencepiece", "tiktoken", "datasets", "webdataset"), 2, Level.BITWISE,
              "tokens or the order of samples may change", "preprocessing_library"),
-    Critical(("pandas", "polars", "bottleneck", "numexpr", "numba", "llvmlite", "cupy-cuda12x", "cupy-cuda11x",
-              "xgboost", "lightgbm", "catboost", "statsmodels", "faiss-cpu", "faiss-gpu", "numpyro", "pymc",
-              "torch-scatter", "torch-sparse", "torch-geometric", "dgl", "e3nn", "jaxlib"), 2, Level.CURVE,
-             "sums and compiled loops round otherwise", "package_version",
-             "measured: pandas 3.1 and 2.3, and optional bottleneck and numexpr, change sums"),
-    Critical(("nvidia-cutlass-dsl", "apache-tvm-ffi"), 2, Level.CURVE,
-             "their presence makes torch replace kernels of its own", "package_version",
-             "torch._native: kernels swapped in when installed"),
-    Critical(("pytest-randomly", "pytest-xdist", "pytest-random-order"), 2, Level.BITWISE,
+    Critical("numeric", ("pandas", "polars", "numba", "xgboost", "lightgbm", "catboost", "jaxlib", "torch-scatter",
+                         "torch-geometric", "dgl"),
+             ("llvmlite", "cupy-cuda12x", "cupy-cuda11x", "statsmodels", "faiss-cpu", "faiss-gpu", "numpyro", "pymc",
+              "torch-sparse", "e3nn"), 2, Level.CURVE, "sums and compiled loops round otherwise", "package_version",
+             "measured: pandas 3.1 and 2.3 change sums"),
+    Critical("optional", ("bottleneck", "numexpr", "nvidia-cutlass-dsl"), ("apache-tvm-ffi",), 2, Level.CURVE,
+             "their presence alone replaces kernels of pandas or torch", "package_version",
+             "measured: bottleneck and numexpr change sums of pandas; torch._native", presence=True),
+    Critical("test-order", (), ("pytest-randomly", "pytest-xdist", "pytest-random-order"), 2, Level.BITWISE,
              "tests run in another order with another seed", "package_version",
              "measured: pytest-randomly reseeds before each test"),
 )
@@ -54,42 +62,44 @@ CRITICAL = (
 MEANING = {"transformers": (("4.46", "losses summed over accumulation steps"),)}
 
 
-def versions(facts: Facts, names: tuple[str, ...]) -> dict[str, str]:
-    """Return the versions of those of ``names`` that are installed; raise ``Missing`` naming those that are unread."""
-    found: dict[str, str] = {}
-    lacking: dict[str, str] = {}
-    for name in names:
-        version = (facts.distribution(name) or {}).get("version")
-        if is_unread(version):
-            lacking[f"distributions.installed.{name}.version"] = version["unread"]
-        elif version is not None:
-            found[name] = version
-    if lacking:
-        raise Missing(lacking)
-    return found
+def version(facts: Facts, name: str) -> Any:
+    """Return the version of one distribution, ``None`` where it is surely not installed.
+
+    Raise ``Missing`` where it is unread, or where it is not listed and the list may be a selection.
+    """
+    item = facts.distribution(name)
+    if item is not None:
+        return inner(item.get("version"), f"distributions.installed.{name}.version")
+    if facts.read("distributions.installed") is not None and facts.read("distributions.complete") is not True:
+        raise Missing({"distributions.complete": "not-reported"})
+    return None
 
 
-def critical(kind: Critical) -> Projection:
-    """Project the installed distributions of one kind to the parts of their versions that matter."""
+def felt(kind: Critical, name: str) -> Projection:
+    """Project one distribution to the parts of its version that matter."""
     def project(facts: Facts) -> Any:
-        found = versions(facts, kind.names)
-        return [f"{name} {prefix(version, kind.parts)}" for name, version in sorted(found.items())] or UNUSED
+        value = version(facts, name)
+        if value is None:
+            return "not installed" if kind.presence else UNUSED
+        return prefix(value, kind.parts)
     return project
 
 
-def release_of(kind: Critical) -> Projection:
-    """Project the same distributions to their full public versions."""
+def releases(kind: Critical) -> Projection:
+    """Project the distributions of a family to their full public versions."""
+    names = sorted((*kind.felt, *kind.other))
+
     def project(facts: Facts) -> Any:
-        found = versions(facts, kind.names)
-        return [f"{name} {public(version)}" for name, version in sorted(found.items())] or UNUSED
+        found = [(name, version(facts, name)) for name in names]
+        return [f"{name} {public(value)}" for name, value in found if value is not None] or "none"
     return project
 
 
 def meaning(facts: Facts) -> Any:
     """What the numbers mean that installed packages log, by the releases that changed it."""
-    found = versions(facts, tuple(MEANING))
-    return [f"{name} {'before' if older(version, boundary) else 'since'} {boundary} ({words})"
-            for name, version in sorted(found.items()) for boundary, words in MEANING[name]] or UNUSED
+    found = [(name, version(facts, name)) for name in sorted(MEANING)]
+    return [f"{name} {'before' if older(value, boundary) else 'since'} {boundary} ({words})"
+            for name, value in found if value is not None for boundary, words in MEANING[name]] or UNUSED
 
 
 def sources(facts: Facts) -> Any:
@@ -109,18 +119,21 @@ def edited(facts: Facts) -> Any:
     return sorted(rows) or UNUSED
 
 
-_SLUGS = ("attention", "accelerated", "training", "media", "text", "numeric", "native-dsl", "test-order")
+#: every distribution that a rule looks at.
+WATCHED = frozenset((*(name for kind in CRITICAL for name in (*kind.felt, *kind.other)), *MEANING))
+_HOW = "run `repro-env capture` in the job's environment"
 
 
-def _rules(kind: Critical, slug: str) -> tuple[AnyRule, ...]:
-    def rule(suffix: str, expected: Level, project: Projection, subsumes: tuple[str, ...]) -> Distinction:
+def _rules(kind: Critical) -> tuple[AnyRule, ...]:
+    def rule(rule_id: str, why: str, expected: Level, project: Projection, subsumes: tuple[str, ...]) -> Distinction:
         return Distinction(
-            id=f"{slug}-{suffix}", layer="distributions", cause=kind.cause, guaranteed=Level.STATISTICAL,
-            expected=expected, possible=Level.BITWISE, why="{expected} against {observed}", effect=kind.effect,
-            remedy="install the same versions on both sides", confidence="observed", source=(kind.source,),
-            subsumes=subsumes, project=project, capture_how="run `repro-env capture` in the job's environment")
-    return (rule("packages", kind.expected, critical(kind), (f"{slug}-releases",)),
-            rule("releases", Level.BITWISE, release_of(kind), ()))
+            id=rule_id, layer="distributions", cause=kind.cause, guaranteed=Level.STATISTICAL, expected=expected,
+            possible=Level.BITWISE, why=why, effect=kind.effect, remedy="install the same versions on both sides",
+            confidence="observed", source=(kind.source,), subsumes=subsumes, project=project, capture_how=_HOW)
+    whole = f"{kind.slug}-releases"
+    return (*(rule(f"package-{name}", f"{name} {{expected}} against {{observed}}", kind.expected, felt(kind, name),
+                   (whole,)) for name in kind.felt),
+            rule(whole, "{expected} against {observed}", Level.BITWISE, releases(kind), ()))
 
 
 MEANINGS: tuple[AnyRule, ...] = (
@@ -129,16 +142,16 @@ MEANINGS: tuple[AnyRule, ...] = (
         expected=Level.NONE, possible=Level.BITWISE, why="{expected} against {observed}: the logged quantity differs",
         effect="the logged loss changes by a factor, so curves must not be overlaid",
         remedy="use versions on one side of the change", confidence="documented",
-        source=("transformers issue 35556",), subsumes=("training-packages", "training-releases"), project=meaning),
+        source=("transformers issue 35556",), subsumes=("package-transformers", "training-releases"), project=meaning),
 )
 
 RULES: tuple[AnyRule, ...] = (
-    *(rule for kind, slug in zip(CRITICAL, _SLUGS) for rule in _rules(kind, slug)),
+    *(rule for kind in CRITICAL for rule in _rules(kind)),
     Distinction(
         id="vcs-revisions", layer="distributions", cause="package_version", guaranteed=Level.STATISTICAL,
         expected=Level.CURVE, possible=Level.BITWISE, why="installed from repositories: {expected} against {observed}",
         effect="other code under one version", remedy="install the same revisions", confidence="documented",
-        source=("PEP 610",), capture_how="run `repro-env capture` in the job's environment", project=sources),
+        source=("PEP 610",), capture_how=_HOW, project=sources),
     Distinction(
         id="edited-files", layer="distributions", cause="package_version", set_by=SetBy.MACHINE,
         guaranteed=Level.STATISTICAL, expected=Level.CURVE, possible=Level.BITWISE,

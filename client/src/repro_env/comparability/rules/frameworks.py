@@ -71,8 +71,10 @@ def torch_revision(facts: Facts) -> Any:
 def torch_label(facts: Facts) -> Any:
     """Local label of the build, other than the name of its accelerator library (a rule of its own)."""
     value = version(facts, "torch")
-    label = local_label(value) if value is not None else None
-    return label if label and not label.startswith(("cu", "cpu", "rocm", "xpu")) else UNUSED
+    if value is None:
+        return UNUSED
+    label = local_label(value)
+    return label if label and not label.startswith(("cu", "cpu", "rocm", "xpu")) else "without a vendor's label"
 
 
 def main_framework(name: str, others: tuple[str, ...], parts: int) -> Projection:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Callable, NamedTuple
 
 from ...fingerprint.facts import is_unread
-from ..acting import UNUSED, in_process, on_gpu, present, using
+from ..acting import UNUSED, in_process, on_gpu, using
 from ..levels import Level, SetBy
 from ..reading import Facts, Missing
 from ..rule import AnyRule, Condition, Distinction, Fails, Projection
@@ -173,7 +173,7 @@ def cuda_build(facts: Facts) -> Any:
 
 def unvetted(facts: Facts) -> Any:
     """Mapped extensions that belong to no known distribution."""
-    return present(facts.read("libraries.unvetted_kernels") or None)
+    return facts.read("libraries.unvetted_kernels") or "none"
 
 
 _LOADED_SOURCE = ("pytorch issue 80637: RUNPATH gives way to LD_LIBRARY_PATH", "audiocraft issue 186")
