@@ -65,6 +65,9 @@ KINDS = (
     Kind("openmp", "OpenMP runtime", Level.BITWISE, _anywhere, "libgomp, libiomp5 and libomp gave equal bits",
          "measured: three OpenMP runtimes gave equal bits at one thread count"),
 )
+#: libraries that come inside others (MKL in torch, an OpenMP runtime in every wheel): which copy acts is fixed when
+#: the program loads it, and the version of the framework around it is judged anyway.
+LINKED_IN = frozenset(("mkl", "openmp"))
 
 
 def library(facts: Facts, name: str, fact: str) -> Any:
@@ -109,7 +112,7 @@ def _rules_of(kind: Kind) -> tuple[AnyRule, ...]:
             capture_how="run the program under `repro-env run`" if fact == "loaded"
             else "run `repro-env capture` in the job's environment")
     return (rule("loaded", "loaded", SetBy.PROGRAM, (f"{slug}-installed",)),
-            rule("installed", "installed", SetBy.MACHINE, ()))
+            rule("installed", "installed", SetBy.PROGRAM if kind.name in LINKED_IN else SetBy.MACHINE, ()))
 
 
 def mismatch(facts: Facts, name: str, title: str) -> Fails | None:
