@@ -66,6 +66,15 @@ def _strengthen(value: Any) -> None:
         value["propertyNames"] = {"pattern": "^[\\u0001-\\u007f]*$"}
     if value.get("title") == "Unread":
         value["additionalProperties"] = False
+    if {"$ref": "#/$defs/Unread"} in value.get("anyOf", ()):
+        _keep_unread_out_of_maps(value["anyOf"])
     for key, item in list(value.items()):
         if key not in ("examples", "description"):
             _strengthen(item)
+
+
+def _keep_unread_out_of_maps(options: list[dict[str, Any]]) -> None:
+    """Say that ``{"unread": ...}`` is the unread fact even where a map of names could stand."""
+    for option in options:
+        if option.get("type") == "object":
+            option["not"] = {"required": ["unread"], "maxProperties": 1}

@@ -33,7 +33,7 @@ class Storage:
     def __init__(self, settings: Settings) -> None:
         self.folder = settings.data
         self.path = settings.data / DATABASE_NAME
-        self._lock_file = hold_folder(settings.data)
+        self._lock_file: int | None = hold_folder(settings.data)
         self._write_lock = threading.Lock()
         self.writer = _engine(self.path, settings.busy_timeout_s, begin="BEGIN IMMEDIATE", read_only=False)
         self.readers = _engine(self.path, settings.busy_timeout_s, begin="BEGIN", read_only=True)
@@ -56,10 +56,12 @@ class Storage:
             connection.execute(text("SELECT 1 FROM alembic_version")).one()
 
     def close(self) -> None:
-        """Close every connection and give the folder free."""
+        """Close every connection and give the folder free. Closing again changes nothing."""
         self.readers.dispose()
         self.writer.dispose()
-        os.close(self._lock_file)
+        if self._lock_file is not None:
+            os.close(self._lock_file)
+            self._lock_file = None
 
 
 def hold_folder(folder: Path) -> int:
