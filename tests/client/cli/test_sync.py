@@ -49,9 +49,14 @@ def test_everything_is_delivered_the_oldest_first(three: list[Path], repro_env: 
     assert list(spool.glob("*.json")) == []
 
 
-@pytest.mark.parametrize("damage", [b"", b'{"schema": "1.0", "sta', b"\x00" * 100, b"[]", b'{"a": 1, "a": 2}',
-                                    b"\xff\xfe", b'{"capture": {"observation_id": 7}}', b'{"x":"' + b"y" * (1 << 20) + b'"}'],
-                         ids=["empty", "cut", "zeros", "list", "twice", "encoding", "no-id", "huge"])
+DAMAGES = {
+    "empty": b"", "cut": b'{"schema": "1.0", "sta', "zeros": b"\x00" * 100, "list": b"[]",
+    "twice": b'{"a": 1, "a": 2}', "encoding": b"\xff\xfe", "no-id": b'{"capture": {"observation_id": 7}}',
+    "huge": b'{"x":"' + b"y" * (1 << 20) + b'"}',
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGES.values(), ids=DAMAGES)
 def test_a_damaged_document_is_set_aside_and_the_rest_delivered(damage: bytes, three: list[Path], repro_env: Run,
                                                                 spool: Path) -> None:
     three[1].write_bytes(damage)

@@ -6,7 +6,7 @@ import sys
 
 from ..errors import InvalidDocument, UsageError
 from . import reading, sending
-from .console import BOLD, DIM, answer, clean, paint, width
+from .console import BOLD, DIM, answer, paint, width
 from .options import Command, Option
 
 TYPE_CHECKING = False
@@ -146,9 +146,9 @@ def _print(verdict: Verdict, told: dict[str, Any], names: tuple[str, str], form:
     from ..render import render_markdown, render_text
 
     if form == "markdown":
-        answer(clean(render_markdown(verdict, *names)))
+        answer(render_markdown(verdict, *names))
     else:
-        text = render_text(verdict, *map(clean, names), columns=width(),
+        text = render_text(verdict, *names, columns=width(),
                            bold=lambda line: paint(line, BOLD, sys.stdout),
                            dim=lambda line: paint(line, DIM, sys.stdout))
         answer(text)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..comparability.verdict import Verdict
-from .outline import Section, outline
+from .outline import Section, outline, visible
 
 _SPECIAL = frozenset("\\`*_[]<>#|~")
 
@@ -32,4 +32,4 @@ def _section(section: Section) -> list[str]:
 
 def escape(text: str) -> str:
     """Return ``text`` so that Markdown shows it as it stands."""
-    return "".join(f"\\{item}" if item in _SPECIAL else item for item in text.replace("\n", " "))
+    return "".join(f"\\{item}" if item in _SPECIAL else item for item in visible(text))

@@ -91,6 +91,11 @@ def answer_line(verdict: Verdict) -> str:
     return f"{_ASKED[verdict.question]} at level {verdict.level.word}? {answer[0].upper()}{answer[1:]}{scope}."
 
 
+def visible(text: str) -> str:
+    """Return ``text`` on one line without control characters: what documents say never steers a terminal or a page."""
+    return "".join(item if item.isprintable() else " " if item in "\n\t" else "?" for item in text)
+
+
 def _differences(main: list[Reason], reasons: tuple[Reason, ...]) -> Section:
     points = [Point(_sentence(reason.why), (
         ("effect", reason.effect), ("remedy", reason.remedy), *_folded(reason, reasons),

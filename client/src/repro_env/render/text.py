@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import textwrap
-from typing import Callable
+from collections.abc import Callable
 
 from ..comparability.verdict import Verdict
-from .outline import Outline, Section, outline
+from .outline import Outline, Section, outline, visible
 
 Paint = Callable[[str], str]
 
@@ -43,5 +43,5 @@ def _section(section: Section, columns: int, bold: Paint) -> str:
 
 
 def _wrapped(text: str, columns: int, first: str = "", further: str = "") -> list[str]:
-    return textwrap.wrap(text, columns, initial_indent=first, subsequent_indent=further, break_on_hyphens=False
+    return textwrap.wrap(visible(text), columns, initial_indent=first, subsequent_indent=further, break_on_hyphens=False
                          ) or [first.rstrip()]
