@@ -14,11 +14,12 @@ from typing import Any
 import httpx
 import pytest
 from documents import Document, complete_document
+from sqlalchemy import func, select, text
+
 from repro_env_service.app import create_app
 from repro_env_service.settings import Settings
 from repro_env_service.storage import Storage
 from repro_env_service.tables import Base
-from sqlalchemy import func, select, text
 
 JSON = {"Content-Type": "application/json"}
 

@@ -6,6 +6,7 @@ import asyncio
 import json
 
 import pytest
+
 from repro_env.canonical import digest
 
 PATH = "/v1/observations/o1"
@@ -189,7 +190,8 @@ def test_claimed_digests_that_hold_are_taken(api, observation):
     ("/v1/observations/%00", "observation_id"), ("/v1/runs/a%20b", "run_id"), ("/v1/runs/%ED%A0%80", "run_id"),
     ("/v1/stacks/sha256:1", "digest"), ("/v1/runs?limit=0", "limit"), ("/v1/runs?limit=9999", "limit"),
     ("/v1/runs?cursor=x", "cursor"), ("/v1/runs?project=a%2Fb", "project"), ("/v1/comparisons?left=a", "right"),
-    ("/v1/comparisons?left=a&right=b&level=perfect", "level"), ("/v1/comparisons?left=a&right=b&question=x", "question"),
+    ("/v1/comparisons?left=a&right=b&level=perfect", "level"),
+    ("/v1/comparisons?left=a&right=b&question=x", "question"),
     ("/v1/runs/a/comparable?level=1", "level"),
     ("/v1/runs/a/conformance?manifest=x", "manifest")])
 def test_parameter_is_refused_by_name(api, path, field):

@@ -8,6 +8,7 @@ import sys
 
 import httpx
 import pytest
+
 from repro_env_service import __version__
 from repro_env_service.cli import main
 from repro_env_service.settings import Settings, default_data_folder

@@ -6,6 +6,7 @@ import json
 
 import pytest
 from documents import change
+
 from repro_env.canonical import digest
 
 

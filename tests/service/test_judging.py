@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 
 import pytest
+
 from repro_env.comparability.judge import judge
 from repro_env.comparability.levels import Level, Question
 from repro_env.comparability.reading import Facts
@@ -39,7 +40,8 @@ def test_run_against_itself_says_same_run(api, observation):
 
 
 def test_result_digests_stand_beside_the_verdict(api, observation):
-    results = [{"weights": "sha256:1", "loss": "sha256:2"}, {"weights": "sha256:1", "loss": "sha256:3", "x": "sha256:4"}]
+    results = [{"weights": "sha256:1", "loss": "sha256:2"},
+               {"weights": "sha256:1", "loss": "sha256:3", "x": "sha256:4"}]
     for number, told in enumerate(results):
         api.send(observation(f"o{number}", f"r{number}", vantage="exit", **{"capture.results": told}))
     answer = api.get("/v1/comparisons?left=r0&right=r1").json()
@@ -80,6 +82,19 @@ def test_comparable_lists_exactly_the_runs_that_are_guaranteed(api, observation,
         listed = {run["run_id"] for run in api.get(f"/v1/runs/{name}/comparable?level={level}").json()["runs"]}
         guaranteed = api.get(f"/v1/comparisons?left={name}&right={other}").json()["guaranteed"]
         assert (other in listed) == (Level.parse(guaranteed) >= Level.parse(level)), (name, other)
+
+
+def test_run_seen_from_outside_is_listed_as_the_comparison_says(api, observation):
+    api.send(observation("inside", "inside"))
+    for name, changes in VARIANTS.items():
+        api.send(observation(name, name, vantage="import", **changes))
+    for name, level in itertools.product(VARIANTS, ("bitwise", "curve", "statistical")):
+        verdict = api.get(f"/v1/comparisons?left=inside&right={name}").json()
+        assert verdict["scope"] == "stack"
+        guaranteed = Level.parse(verdict["guaranteed"]) >= Level.parse(level)
+        for one, other in (("inside", name), (name, "inside")):
+            listed = {run["run_id"] for run in api.get(f"/v1/runs/{one}/comparable?level={level}").json()["runs"]}
+            assert (other in listed) == guaranteed, (one, other, level)
 
 
 def test_undetermined_counts_runs_and_names_what_they_lack(api, observation):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from documents import distribution
+
 from repro_env_service.conformance import drift
 
 IMAGE = "sha256:" + "a" * 64
@@ -67,7 +68,8 @@ def test_facts_of_machine_and_process_are_no_drift(observation, path):
     assert drift(stack(observation), stack(observation, **{path: None})) == []
 
 
-@pytest.mark.parametrize("path", ["python.version", "libraries.mkl.installed", "system.os_name", "frameworks.numpy.build"])
+@pytest.mark.parametrize("path", ["python.version", "libraries.mkl.installed", "system.os_name",
+                                  "frameworks.numpy.build"])
 def test_facts_of_the_image_are_drift_where_both_sides_read_them(observation, path):
     changed = drift(stack(observation), stack(observation, **{path: "other"}))
     assert [row["path"] for row in changed] == [path]

@@ -8,8 +8,9 @@ import re
 import sqlite3
 
 import pytest
-from repro_env_service.problems import KINDS, MEDIA_TYPE
 from sqlalchemy.exc import OperationalError
+
+from repro_env_service.problems import KINDS, MEDIA_TYPE
 
 MEMBERS = {"type", "title", "status", "detail", "instance", "remedy"}
 

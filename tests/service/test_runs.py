@@ -10,6 +10,7 @@ import pytest
 from documents import complete_document
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+
 from repro_env_service import folding
 
 UNREAD = {"unread": "denied"}

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from documents import complete_document
+
 from repro_env.errors import InvalidDocument
 from repro_env.fingerprint.validate import validate
 from repro_env_service.schema import document_schema
@@ -26,8 +27,8 @@ def test_schema_is_the_golden_one(request, api):
 
 TYPES = {"object": dict, "array": list, "string": str, "integer": int, "boolean": bool, "null": type(None)}
 #: the keywords that the schema may use, so that none is there which the reading below passes over.
-KEYWORDS = {"type", "properties", "required", "additionalProperties", "items", "anyOf", "$ref", "enum", "const", "pattern",
-            "minimum", "maximum", "propertyNames", "not", "title", "description", "examples", "$defs", "$schema", "$id"}
+KEYWORDS = {"type", "properties", "required", "additionalProperties", "items", "anyOf", "$ref", "enum", "const",
+            "pattern", "minimum", "maximum", "propertyNames", "not", "title", "description", "examples", "$defs", "$schema", "$id"}
 
 
 class Reading:
@@ -60,8 +61,8 @@ class Reading:
         if not set(schema.get("required", ())) <= value.keys():
             return False
         more = schema.get("additionalProperties", {})
-        return all(self.is_valid(item, known[name]) if name in known else more is not False and self.is_valid(item, more)
-                   for name, item in value.items())
+        return all(self.is_valid(item, known[name]) if name in known
+                   else more is not False and self.is_valid(item, more) for name, item in value.items())
 
     def is_list(self, value, schema):
         return all(self.is_valid(item, schema["items"]) for item in value)
@@ -100,8 +101,8 @@ def changed(document, path, value):
 
 MISSING = object()
 #: free maps, where a missing or another key is no error.
-FREE = {("stack", "variables", "values"), ("capture", "labels"), ("capture", "results"), ("program", "declared", "values"),
-        ("program", "random", "seeds"), ("capture", "process", "device_masks"), ("capture", "sources")}
+FREE = {("stack", "variables", "values"), ("capture", "labels"), ("capture", "results"), ("capture", "sources"),
+        ("program", "declared", "values"), ("program", "random", "seeds"), ("capture", "process", "device_masks")}
 
 
 def accepted(document):
@@ -134,7 +135,8 @@ def test_schema_and_validator_agree_on_every_field(validator, value):
     assert disagreements == []
 
 
-@pytest.mark.parametrize("path", [("more",), ("stack", "more"), ("stack", "driver", "more"), ("capture", "job", "more")])
+@pytest.mark.parametrize("path", [("more",), ("stack", "more"), ("stack", "driver", "more"),
+                                  ("capture", "job", "more")])
 def test_unknown_field_is_refused_by_both(validator, path):
     mutated = changed(complete_document(), path, 1)
     assert not accepted(mutated)

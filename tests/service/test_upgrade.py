@@ -9,13 +9,14 @@ from alembic import command
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
+from sqlalchemy import text
+from sqlalchemy.exc import IntegrityError, OperationalError
+
 from repro_env_service.errors import DataFolderInUse, SchemaTooNew, StartError
 from repro_env_service.settings import Settings
 from repro_env_service.storage import DATABASE_NAME, Storage
 from repro_env_service.tables import Base
 from repro_env_service.upgrade import configuration, upgrade
-from sqlalchemy import text
-from sqlalchemy.exc import IntegrityError, OperationalError
 
 REVISIONS = [revision.revision for revision in ScriptDirectory.from_config(configuration()).walk_revisions()][::-1]
 
@@ -47,7 +48,7 @@ def test_database_of_every_revision_is_brought_up_to_date(storage, revision):
 def test_chain_is_one_line_from_the_first_table():
     script = ScriptDirectory.from_config(configuration())
     assert len(script.get_heads()) == 1
-    assert REVISIONS == sorted(REVISIONS)
+    assert sorted(REVISIONS) == REVISIONS
 
 
 def test_upgrading_again_does_nothing(storage):
@@ -68,7 +69,7 @@ def test_newer_schema_is_refused_and_left_alone(make_api, tmp_path):
     with sqlite3.connect(tmp_path / DATABASE_NAME) as connection:
         connection.execute("UPDATE alembic_version SET version_num = '9999'")
     connection.close()
-    with pytest.raises(SchemaTooNew, match="schema 9999.*start the newer service"):
+    with pytest.raises(SchemaTooNew, match=r"schema 9999.*start the newer service"):
         make_api(tmp_path)
     connection = sqlite3.connect(tmp_path / DATABASE_NAME)
     assert connection.execute("SELECT version_num FROM alembic_version").fetchall() == [("9999",)]

@@ -30,7 +30,7 @@ def create_app(settings: Settings) -> FastAPI:
 
     app = FastAPI(title="repro-env", version=__version__, lifespan=lifespan, docs_url=None, redoc_url=None,
                   summary="May these two results be compared, and if not, what in their environments stands between?",
-                  openapi_url="/openapi.json")
+                  openapi_url="/openapi.json", redirect_slashes=False)
     app.state.storage = storage
     app.state.settings = settings
     problems.install(app)

@@ -143,6 +143,19 @@ def find_manifest(session: Session, name: str) -> Manifest:
     return manifest
 
 
+def without_contradicted(session: Session, run: Run, others: tuple[Run, ...], level: Level) -> tuple[Run, ...]:
+    """Return the runs of one class that no fact both sides state keeps apart.
+
+    Keys in scope ``stack`` cover machine-set facts only; where both sides happen to state program-set facts, those
+    count too. In scope ``process`` the key alone decides.
+    """
+    outside = [other for other in others if Scope.STACK.value in (run.scope, other.scope)]
+    known = vectors.load_all(session, {run.compare_vector, *(other.compare_vector for other in outside)})
+    apart = {vector for vector in {other.compare_vector for other in outside} if judge_vectors(
+        known[run.compare_vector], known[vector], scope=Scope.STACK).guaranteed < level}
+    return tuple(other for other in others if other not in outside or other.compare_vector not in apart)
+
+
 @dataclass(frozen=True)
 class Heed:
     """What a sender is told of the run it just reported: warnings to act on, notes to know."""

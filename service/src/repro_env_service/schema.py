@@ -58,12 +58,7 @@ def _strengthen(value: Any) -> None:
             _strengthen(item)
     if not isinstance(value, dict):
         return
-    if value.get("type") == "integer":
-        value.update(minimum=-MAX_INTEGER, maximum=MAX_INTEGER)
-    elif value.get("type") == "string" and "enum" not in value:
-        value["pattern"] = "^[^\\u0000]*$"
-    elif value.get("type") == "object" and "properties" not in value:
-        value["propertyNames"] = {"pattern": "^[\\u0001-\\u007f]*$"}
+    value.update(_bounds(value))
     if value.get("title") == "Unread":
         value["additionalProperties"] = False
     if {"$ref": "#/$defs/Unread"} in value.get("anyOf", ()):
@@ -71,6 +66,18 @@ def _strengthen(value: Any) -> None:
     for key, item in list(value.items()):
         if key not in ("examples", "description"):
             _strengthen(item)
+
+
+def _bounds(schema: dict[str, Any]) -> dict[str, Any]:
+    """Return what the validator demands of every value of a schema's type."""
+    kind = schema.get("type")
+    if kind == "integer":
+        return {"minimum": -MAX_INTEGER, "maximum": MAX_INTEGER}
+    if kind == "string" and "enum" not in schema:
+        return {"pattern": "^[^\\u0000]*$"}
+    if kind == "object" and "properties" not in schema:
+        return {"propertyNames": {"pattern": "^[\\u0001-\\u007f]*$"}}
+    return {}
 
 
 def _keep_unread_out_of_maps(options: list[dict[str, Any]]) -> None:

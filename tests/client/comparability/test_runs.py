@@ -6,6 +6,7 @@ import itertools
 
 import pytest
 from documents import complete_document
+
 from repro_env.comparability.levels import Level, Scope
 from repro_env.comparability.runs import FILLED_SECTIONS, Look, gather, judged_facts, overlay, vector_of_documents
 from repro_env.comparability.vector import class_key

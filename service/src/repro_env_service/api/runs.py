@@ -51,9 +51,10 @@ def comparable(run_id: Name, storage: Database, level: AskedLevel = None, projec
         run = judging.find_run(session, run_id)
         own, lacking = queries.class_of(session, run, asked)
         page = queries.comparable_runs(session, run, asked, project=project, before=cursor, limit=limit)
+        confirmed = judging.without_contradicted(session, run, page.runs, asked)
         still_open = queries.undetermined(session, run, asked, project)
     return {"run_id": run.id, "level": asked.word, "scope": run.scope, "key": own.key, "failing": own.failing,
-            "lacking": lacking, "runs": [summary(other) for other in page.runs],
+            "lacking": lacking, "runs": [summary(other) for other in confirmed],
             "next": next_page(f"/v1/runs/{run.id}/comparable", page, level=asked.word, project=project, limit=limit),
             "undetermined": {"count": still_open.count,
                              "lacking": [{"path": path, "runs": count} for path, count in still_open.lacking]}}
