@@ -78,6 +78,11 @@ def test_what_follows_from_a_reason_is_folded_into_it() -> None:
     assert "2. " not in text
 
 
+def test_a_folded_reason_in_the_same_words_is_not_repeated() -> None:
+    same = reason("b", why="a: 4 against 8", implied_by="a")
+    assert "so also" not in render_text(verdict(reasons=(reason("a"), same)))
+
+
 def test_many_reasons_are_cut_and_counted() -> None:
     many = tuple(reason(f"r{number}") for number in range(MAX_REASONS + MAX_SHORT_REASONS + 4))
     text = render_text(verdict(reasons=many))

@@ -118,7 +118,8 @@ def _folded(reason: Reason, reasons: tuple[Reason, ...]) -> tuple[tuple[str, str
         implied.update(other.rule for other in fresh)
         found += [other.why.rstrip(".") for other in fresh]
         pending = bool(fresh)
-    return (("so also", _listed(found, MAX_FOLDED, "; ")),) if found else ()
+    others = [why for why in dict.fromkeys(found) if why != reason.why.rstrip(".")]
+    return (("so also", _listed(others, MAX_FOLDED, "; ")),) if others else ()
 
 
 def _more_differences(main: list[Reason]) -> Section:
