@@ -39,6 +39,12 @@ ALLOWED: dict[str, dict[str, str]] = {
         "repro_env.system": "the boundary to the machine",
         "repro_env.outside": "its part for programs and native calls, bounded in time",
         "repro_env.spool": "reads back the files it wrote",
+        "repro_env.cli.: os": "its own variables, terminal and processes; what a document holds comes from elsewhere",
+        "repro_env.cli.: open": "files that a user names",
+        "repro_env.settings: os": "its own variables and file",
+        "repro_env.settings: open": "its own file",
+        "repro_env.delivery: os.environ": "variables that say where the spool is",
+        "repro_env.transport: os.environ": "the proxy variables",
         "repro_env.launch": "takes the place of the program that a user starts with `repro-env run`",
         "repro_env.bootstrap.": "runs inside the host before anything of ours is imported",
         "repro_env.injection": "hands one variable from process to process without the host seeing it",
@@ -85,6 +91,8 @@ MACHINE_MODULES = {"subprocess", "platform", "ctypes", "multiprocessing", "resou
 NETWORK_MODULES = {"socket", "http", "ssl", "urllib.request", "urllib.error", "asyncio", "socketserver", "xmlrpc",
                    "ftplib", "smtplib", "_socket"}
 WRITING_MODULES = {"tempfile", "shutil", "sqlite3", "dbm", "shelve"}
+#: modules of the standard library that some supported Python has and another lacks.
+STANDARD_SOMEWHERE = {"_sha1", "_sha2", "_sha256", "tomllib"}
 HOST_LIBRARIES = {"torch", "numpy", "scipy", "jax", "tensorflow", "sklearn"}
 JUDGING_MAY_IMPORT = ("repro_env.comparability", "repro_env.fingerprint", "repro_env.canonical", "repro_env.errors")
 SERVICE_MAY_IMPORT = ("repro_env.fingerprint", "repro_env.canonical", "repro_env.comparability", "repro_env.errors",
@@ -214,7 +222,7 @@ def excused(rule: str, module: Module, breach: Breach | None = None) -> bool:
 def standard_library(module: Module) -> Breaches:
     """The client brings no dependency: one would change the environment that it measures."""
     for item in module.imports:
-        known = item.top in sys.stdlib_module_names or item.top in {"repro_env", "repro_env_service"}
+        known = item.top in sys.stdlib_module_names | STANDARD_SOMEWHERE or item.top.startswith("repro_env")
         if not known and not (item.top in HOST_LIBRARIES and item.lazy):
             yield Breach(item.line, item.name, "the client has the standard library only")
 
