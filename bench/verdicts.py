@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import yaml
+
 from repro_env.comparability.judge import judge
 from repro_env.comparability.levels import Level, Question
 from repro_env.comparability.reading import Facts

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 from repro_env.comparability.devices import Device, resolve
 from repro_env.comparability.processors import level_of_model, vector_level
 

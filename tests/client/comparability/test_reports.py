@@ -1,4 +1,4 @@
-"""Real reports: no guarantee goes beyond what was seen, first causes are right in most, transcriptions hold to the form."""
+"""Real reports: no guarantee goes beyond what was seen, first causes are right in most, facts hold to the form."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 import yaml
+
 from repro_env.comparability.judge import judge
 from repro_env.comparability.levels import Level, Question
 from repro_env.comparability.reading import Facts

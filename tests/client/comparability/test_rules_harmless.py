@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from documents import change, complete_document, distribution, framework, h100, library
+
 from repro_env.comparability.judge import judge
 from repro_env.comparability.levels import Level, Question, Scope
 from repro_env.comparability.reading import Facts

@@ -17,6 +17,7 @@ from repro_env.comparability.rules.libraries import KINDS
 
 #: what a NumPy program without torch looks like.
 NUMPY_ONLY = {"frameworks.torch.imported": False}
+NCCL = {"collectives.backend": "nccl"}
 
 
 class Planted(NamedTuple):
@@ -175,11 +176,11 @@ PLANTED: dict[str, Planted] = {
     "cpu-atomics-allowed": Planted("cpu", {"determinism.deterministic_algorithms": False},
                                    {"determinism.deterministic_algorithms": False}),
     "collective-backend": gpu("collectives.backend", "nccl", "gloo"),
-    "collective-topology": gpu("collectives.topology", "one rack", "two racks"),
-    "collective-algorithm": gpu("collectives.algorithm", "Ring", "Tree"),
-    "collective-protocol": gpu("collectives.protocol", "Simple", "LL"),
-    "collective-channels": gpu("variables.values.NCCL_MAX_NCHANNELS", "8", "16"),
-    "nvls": gpu("collectives.nvls", False, True, **{"collectives.backend": "nccl"}),
+    "collective-topology": gpu("collectives.topology", "one rack", "two racks", **NCCL),
+    "collective-algorithm": gpu("collectives.algorithm", "Ring", "Tree", **NCCL),
+    "collective-protocol": gpu("collectives.protocol", "Simple", "LL", **NCCL),
+    "collective-channels": gpu("variables.values.NCCL_MAX_NCHANNELS", "8", "16", **NCCL),
+    "nvls": gpu("collectives.nvls", False, True, **NCCL),
     "torch-threads": cpu("threads.torch_intraop", 8, 4),
     "blas-threads": cpu("threads.blas_pools", [POOL], [{**POOL, "threads": 4}], **NUMPY_ONLY),
     "openmp-threads": cpu("threads.openmp", 8, 4),
@@ -203,7 +204,6 @@ PLANTED: dict[str, Planted] = {
     "processor": cpu("cpu.microarchitecture", "6-143", "6-106"),
     "library-conflicts": gpu("libraries.cudnn.conflicts", [], ["two-copies"]),
     "cuda-build": gpu("frameworks.torch.cuda_build", "12.4", "12.6"),
-    "unvetted-kernels": cpu("libraries.unvetted_kernels", [], ["my_ops@1a2b"]),
     "vcs-revisions": cpu(INSTALLED, [distribution("project", "1.0", revision="a" * 40)],
                          [distribution("project", "1.0", revision="b" * 40)]),
     "edited-files": cpu(INSTALLED, [distribution("project", "1.0", record_digest="sha256:" + "1" * 64)],
@@ -237,11 +237,13 @@ PLANTED["package-transformers"] = gpu(INSTALLED, packages(transformers="4.50"), 
 #: rules that are not about the process, or that a single document cannot break.
 ELSEWHERE = {"default-precision": "seen from outside only: test_precision_seen_from_outside",
              "ranks-differ": "a single process has one environment: tests of runs"}
+#: rules that the process replaces by what it reads itself.
+FROM_OUTSIDE = frozenset(("mkl-installed", "onednn-installed"))
 
 
 def sides(rule_id: str) -> tuple[Facts, Facts]:
     planted = PLANTED[rule_id]
-    base = complete_document(machine=planted.machine)
+    base = complete_document("prologue" if rule_id in FROM_OUTSIDE else "process", machine=planted.machine)
     return Facts.of(change(base, **planted.left)), Facts.of(change(base, **planted.right))
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+
 from repro_env.comparability.judge import judge
 from repro_env.comparability.reading import Facts
 from repro_env.comparability.rules.precision import default_precision

@@ -124,6 +124,25 @@ def imported(facts: Facts, framework: str) -> bool:
     return bool(facts.read(f"frameworks.{framework}.imported"))
 
 
+HEAVY = ("torch", "jax", "tensorflow")
+
+
+def by_heavy_framework(facts: Facts) -> bool:
+    """Tell whether the process imported a framework with kernels of its own, or was seen from outside."""
+    if not in_process(facts):
+        return True
+    lacking: dict[str, str] = {}
+    for name in HEAVY:
+        try:
+            if facts.read(f"frameworks.{name}") is not None and imported(facts, name):
+                return True
+        except Missing as missing:
+            lacking.update(missing.facts)
+    if lacking:
+        raise Missing(lacking)
+    return False
+
+
 def present(value: Any) -> Any:
     """Return ``value``, or ``UNUSED`` for surely absent."""
     return UNUSED if value is None else value

@@ -4,13 +4,27 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..acting import all_hold, present, variable
+from ..acting import UNUSED, all_hold, by_heavy_framework, in_process, present, variable
 from ..levels import Level, SetBy
 from ..reading import Facts
 from ..rule import AnyRule, Condition, Distinction, Fails, Projection
 
 _CHANNELS = ("NCCL_MIN_NCHANNELS", "NCCL_MAX_NCHANNELS", "NCCL_CONF_FILE")
 _MEGATRON = "Megatron-LM documentation, deterministic training"
+
+
+def _alone(facts: Facts) -> bool:
+    """Tell whether the process surely exchanges no numbers."""
+    if not in_process(facts):
+        return False
+    return not by_heavy_framework(facts) or facts.read("collectives.backend") is None
+
+
+def exchange(project: Projection) -> Projection:
+    """Limit a projection to programs that exchange numbers, or that were seen from outside."""
+    def limited(facts: Facts) -> Any:
+        return UNUSED if _alone(facts) else project(facts)
+    return limited
 
 
 def exchanged(path: str) -> Projection:
@@ -28,12 +42,8 @@ def channels(facts: Facts) -> Any:
 
 def in_switch(facts: Facts) -> Fails | None:
     """Fail where reductions may run in the switch, where their order is not fixed."""
-    on = all_hold(facts, (lambda side: side.read("collectives.nvls") is True, _may_exchange))
+    on = all_hold(facts, (lambda side: side.read("collectives.nvls") is True, lambda side: not _alone(side)))
     return Fails("NVLS (in-switch reduction) may be used") if on else None
-
-
-def _may_exchange(facts: Facts) -> bool:
-    return facts.look("collectives.backend") is not None
 
 
 def one_environment(facts: Facts) -> Fails | None:
@@ -56,17 +66,20 @@ RULES: tuple[AnyRule, ...] = (
         remedy="run every rank on the same image, driver and GPU model", confidence="documented",
         source=("PyTorch documentation, Distributed Data Parallel: ranks are assumed alike",), holds=one_environment),
     _rule("collective-backend", "collective_algorithm", "collectives by {expected} against {observed}",
-          lambda facts: present(facts.read("collectives.backend")), remedy="use the same torch.distributed back end",
+          exchange(lambda facts: present(facts.read("collectives.backend"))),
+          remedy="use the same torch.distributed back end",
           source=("PyTorch documentation, torch.distributed",)),
     _rule("collective-topology", "collective_topology", "ranks placed as {expected} against {observed}",
-          lambda facts: present(facts.read("collectives.topology")), remedy="ask the scheduler for the same placement",
+          exchange(lambda facts: present(facts.read("collectives.topology"))),
+          remedy="ask the scheduler for the same placement",
           source=(_MEGATRON, "Megatron-LM issue 1881")),
     _rule("collective-algorithm", "collective_algorithm", "NCCL algorithm {expected} against {observed}",
-          exchanged("collectives.algorithm"), remedy="export the same NCCL_ALGO, for instance Ring",
+          exchange(exchanged("collectives.algorithm")),
+          remedy="export the same NCCL_ALGO, for instance Ring",
           source=(_MEGATRON,)),
     _rule("collective-protocol", "collective_algorithm", "NCCL protocol {expected} against {observed}",
-          exchanged("collectives.protocol"), remedy="export the same NCCL_PROTO", source=(_MEGATRON,)),
-    _rule("collective-channels", "collective_algorithm", "NCCL channels {expected} against {observed}", channels,
+          exchange(exchanged("collectives.protocol")), remedy="export the same NCCL_PROTO", source=(_MEGATRON,)),
+    _rule("collective-channels", "collective_algorithm", "NCCL channels {expected} against {observed}", exchange(channels),
           remedy="set the same NCCL channel variables and configuration file", source=("nccl issue 1461",),
           expected=Level.BITWISE),
     Condition(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Callable
 
-from ..acting import UNUSED, all_hold, imported, in_process, on_gpu, present, using, variable
+from ..acting import UNUSED, all_hold, by_heavy_framework, imported, in_process, on_gpu, present, using, variable
 from ..levels import Level, SetBy
 from ..reading import Facts
 from ..rule import AnyRule, Condition, Distinction, Fails, Projection
@@ -81,8 +81,17 @@ def cpu_atomics(facts: Facts) -> Fails | None:
 
 def known_kernels(facts: Facts) -> Fails | None:
     """Fail where the program is known to call a kernel without a deterministic form."""
-    found = facts.read("determinism.nondeterministic_kernels")
-    return Fails(", ".join(found)) if found else None
+    called = all_hold(facts, (_many_writers, lambda side: bool(side.read("determinism.nondeterministic_kernels"))))
+    return Fails(", ".join(facts.read("determinism.nondeterministic_kernels"))) if called else None
+
+
+def _many_writers(facts: Facts) -> bool:
+    """Tell whether a framework's kernels may write from several threads: not in plain NumPy, not on one CPU thread."""
+    if not in_process(facts):
+        return True
+    if not by_heavy_framework(facts):
+        return False
+    return facts.read("frameworks.backend") != "cpu" or (facts.read("threads.torch_intraop") or 2) > 1
 
 
 def warn_only(facts: Facts) -> Fails | None:

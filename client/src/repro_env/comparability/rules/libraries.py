@@ -62,12 +62,13 @@ KINDS = (
          "oneDNN documentation, Numerical behavior"),
     Kind("openblas", "OpenBLAS", Level.CURVE, _anywhere, "NumPy and SciPy products and decompositions round otherwise",
          "measured: NumPy with another OpenBLAS changes products"),
-    Kind("openmp", "OpenMP runtime", Level.BITWISE, _anywhere, "libgomp, libiomp5 and libomp gave equal bits",
-         "measured: three OpenMP runtimes gave equal bits at one thread count"),
 )
-#: libraries that come inside others (MKL in torch, an OpenMP runtime in every wheel): which copy acts is fixed when
-#: the program loads it, and the version of the framework around it is judged anyway.
-LINKED_IN = frozenset(("mkl", "openmp"))
+#: libraries that come inside torch: what is installed beside it need not be what acts, and what acts is read in the
+#: process; from outside the version of torch is judged.
+LINKED_IN = frozenset(("mkl", "onednn"))
+
+#: libraries of which a process should hold one copy; NumPy and SciPy ordinarily bring an OpenBLAS each.
+ONCE = frozenset(("cudnn", "cublas", "nccl", "miopen", "rccl"))
 
 
 def library(facts: Facts, name: str, fact: str) -> Any:
@@ -87,7 +88,7 @@ def version_of(kind: Kind, fact: str) -> Projection:
     """Project the loaded or installed version to the parts that the library itself reports."""
     @kind.limit
     def project(facts: Facts) -> Any:
-        if not_loaded(facts, kind.name):
+        if not_loaded(facts, kind.name) or (fact == "installed" and kind.name in LINKED_IN and in_process(facts)):
             return UNUSED
         value = library(facts, kind.name, fact)
         if value is None:
@@ -99,8 +100,6 @@ def version_of(kind: Kind, fact: str) -> Projection:
 def _rules_of(kind: Kind) -> tuple[AnyRule, ...]:
     slug = kind.name.replace("_", "-")
     guaranteed = Level.STATISTICAL if kind.expected < Level.BITWISE and kind.limit is on_gpu else Level.CURVE
-    if kind.expected is Level.BITWISE and kind.name == "openmp":
-        guaranteed = Level.CURVE
 
     def rule(suffix: str, fact: str, set_by: SetBy, subsumes: tuple[str, ...]) -> Distinction:
         return Distinction(
@@ -148,10 +147,12 @@ def wrong_cublas(facts: Facts) -> Fails | None:
 
 def conflicts(facts: Facts) -> Fails | None:
     """Fail where two copies of one numeric library are loaded, or one shadows another."""
+    if in_process(facts) and facts.read("frameworks.backend") == "cpu":
+        return None
     found = []
     lacking: dict[str, str] = {}
     for kind in KINDS:
-        if not_loaded(facts, kind.name) or kind.name == "openmp":
+        if kind.name not in ONCE or not_loaded(facts, kind.name):
             continue
         codes = facts.look(f"libraries.{kind.name}.conflicts")
         if is_unread(codes):
@@ -172,11 +173,6 @@ def cuda_build(facts: Facts) -> Any:
         return f"CUDA {prefix(cuda, 2)}"
     rocm = facts.read("frameworks.torch.rocm_build")
     return f"ROCm {prefix(rocm, 2)}" if rocm else UNUSED
-
-
-def unvetted(facts: Facts) -> Any:
-    """Mapped extensions that belong to no known distribution."""
-    return facts.read("libraries.unvetted_kernels") or "none"
 
 
 _LOADED_SOURCE = ("pytorch issue 80637: RUNPATH gives way to LD_LIBRARY_PATH", "audiocraft issue 186")
@@ -207,11 +203,4 @@ RULES: tuple[AnyRule, ...] = (
                   "cusparse-installed"),
         project=cuda_build),
     *(rule for kind in KINDS for rule in _rules_of(kind)),
-    Distinction(
-        id="unvetted-kernels", layer="libraries", cause="build_variant", set_by=SetBy.PROGRAM,
-        guaranteed=Level.STATISTICAL, expected=Level.CURVE, possible=Level.BITWISE,
-        why="extensions outside known distributions: {expected} against {observed}",
-        effect="code built on the spot may compute anything",
-        remedy="build the extension from the same source and flags",
-        confidence="documented", source=("PyTorch documentation, custom C++ and CUDA operators",), project=unvetted),
 )

@@ -111,6 +111,7 @@ def switch(path: str, limit: Callable[[Projection], Projection]) -> Projection:
     return limit(lambda facts: present(facts.read(path)))
 
 
+@using("torch")
 def autocast(facts: Facts) -> Any:
     """Autocast dtype in force."""
     return facts.read("precision.autocast") or "off"
