@@ -82,6 +82,13 @@ def test_service_serves_over_a_socket_and_stops_cleanly(start_service, tmp_path,
     assert httpx.get(f"{again.address}/v1/runs/r1", trust_env=False).status_code == 200
 
 
+def test_answers_do_not_wait_for_delayed_acknowledgements(start_service, tmp_path):
+    service = start_service(tmp_path)
+    with httpx.Client(base_url=service.address, trust_env=False) as client:
+        times_s = sorted(client.get("/livez").elapsed.total_seconds() for _ in range(20))
+    assert times_s[0] < 0.035, "the fastest of 20 answers took as long as a delayed acknowledgement (40 ms)"
+
+
 def test_second_process_on_the_folder_is_refused(start_service, tmp_path):
     start_service(tmp_path)
     second = subprocess.run([sys.executable, "-m", "repro_env_service", "serve", "--port", "0", "--data",

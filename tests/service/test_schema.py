@@ -28,7 +28,8 @@ def test_schema_is_the_golden_one(request, api):
 TYPES = {"object": dict, "array": list, "string": str, "integer": int, "boolean": bool, "null": type(None)}
 #: the keywords that the schema may use, so that none is there which the reading below passes over.
 KEYWORDS = {"type", "properties", "required", "additionalProperties", "items", "anyOf", "$ref", "enum", "const",
-            "pattern", "minimum", "maximum", "propertyNames", "not", "title", "description", "examples", "$defs", "$schema", "$id"}
+            "pattern", "minimum", "maximum", "propertyNames", "not", "title", "description",
+            "examples", "$defs", "$schema", "$id"}
 
 
 class Reading:

@@ -104,7 +104,8 @@ def serve(settings: Settings) -> int:
 def listen(host: str, port: int) -> socket.socket:
     """Return a listening socket; raise ``PortTaken`` with what to do where the address is in use."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    listener = socket.socket(family, socket.SOCK_STREAM)
+    # asyncio turns Nagle's delay off only on sockets that say they are TCP; with it every answer takes 40 ms more.
+    listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listener.bind((host, port))
