@@ -232,6 +232,8 @@ class Hidden(NamedTuple):
 
 _VALUE_OF_RAW: dict[int, Entry] = {0: Entry(vectors.NOT_APPLIED), 1: Entry(vectors.VALUE, "a"),
                                    2: Entry(vectors.VALUE, "a"), 3: Entry(vectors.VALUE, ["b", 3])}
+#: raw facts look like values, so that only the state tells them apart.
+_RAW_FACTS: dict[int, Any] = {0: None, 1: "a", 2: "c", 3: ["b", 3]}
 _SEEN = ("value", "fallback", "nothing")
 _LACKING = (("section.fact", "timeout"),)
 
@@ -243,7 +245,7 @@ def entry_of(rule: AnyRule, hidden: Hidden) -> Entry:
     if isinstance(rule, Condition):
         return Entry(vectors.FAILS, "as planted") if hidden.raw == 3 else Entry(vectors.OK)
     if hidden.seen == "fallback":
-        return Entry(vectors.FALLBACK, hidden.raw, _LACKING)
+        return Entry(vectors.FALLBACK, _RAW_FACTS[hidden.raw], _LACKING)
     return _VALUE_OF_RAW[hidden.raw]
 
 

@@ -239,6 +239,12 @@ class TestKeys:
         assert None not in keys
         assert len(set(keys)) == len(keys)
 
+    def test_keys_name_their_scope_even_over_the_same_rules(
+            self, side: Vector, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr("repro_env.comparability.vector.keyed_rules", lambda question, scope: rules_of(question))
+        keys = {class_key(side, Level.CURVE, scope, Question.REPEAT) for scope in Scope}
+        assert len(keys) == 2
+
     def test_keys_differ_between_rulesets(self, side: Vector, monkeypatch: pytest.MonkeyPatch) -> None:
         before = class_key(side, Level.CURVE, Scope.PROCESS, Question.REPEAT)
         monkeypatch.setattr("repro_env.comparability.vector.RULESET", "another")
