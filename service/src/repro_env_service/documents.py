@@ -11,7 +11,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from repro_env.canonical import canonical_bytes, digest_bytes
+from repro_env import canonical
+from repro_env.canonical import digest_bytes
 from sqlalchemy import select
 from sqlalchemy.dialects.sqlite import insert
 from sqlalchemy.orm import Session
@@ -40,17 +41,16 @@ class Stored(Protocol):
 
 
 def encode(document: dict[str, Any]) -> Encoded:
-    """Return the stored form; raise ``InvalidDocument`` naming a field that has no canonical form.
+    """Return the stored form of a document that was validated, and so is known to have canonical bytes.
 
     The digest of the document leaves out the digests its sender claims.
     """
-    plain = {name: canonical_bytes(document[name], name) for name in PARTS}
-    others = {name: canonical_bytes(value, name) for name, value in document.items() if name not in PARTS}
+    plain = {name: canonical.encode(document[name]) for name in PARTS}
     digests = {name: digest_bytes(content) for name, content in plain.items()}
-    told = {**digests, **{name: digest_bytes(content) for name, content in others.items() if name != "digests"}}
-    rest = canonical_bytes({name: document[name] for name in others})
-    return Encoded({name: zlib.compress(content) for name, content in plain.items()}, digests, zlib.compress(rest),
-                   digest_bytes(canonical_bytes(told)))
+    rest = {name: value for name, value in document.items() if name not in PARTS}
+    told = {**digests, "rest": {name: value for name, value in rest.items() if name != "digests"}}
+    return Encoded({name: zlib.compress(content) for name, content in plain.items()}, digests,
+                   zlib.compress(canonical.encode(rest)), digest_bytes(canonical.encode(told)))
 
 
 def store_parts(session: Session, encoded: Encoded, received_at: str) -> None:

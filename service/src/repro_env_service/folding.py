@@ -93,6 +93,8 @@ def _observations(session: Session, run_id: str) -> Iterable[Observation]:
 def _run_vector(session: Session, question: Question, shape: runs.Run, rows: dict[str, Observation]) -> str:
     digests = {side_vector(session, question, rows[side.look.observation_id],
                            [rows[look.observation_id] for look in side.fillers]) for side in shape.sides}
+    if len(digests) == 1 and not shape.partial:
+        return digests.pop()  # what run_vector would give, without reading it: the usual case
     sides = vectors.load_all(session, digests)
     return vectors.store(session, runs.run_vector(sides.values(), shape), question)
 
