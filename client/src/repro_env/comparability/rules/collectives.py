@@ -78,8 +78,10 @@ RULES: tuple[AnyRule, ...] = (
           remedy="export the same NCCL_ALGO, for instance Ring",
           source=(_MEGATRON,)),
     _rule("collective-protocol", "collective_algorithm", "NCCL protocol {expected} against {observed}",
-          exchange(exchanged("collectives.protocol")), remedy="export the same NCCL_PROTO", source=(_MEGATRON,)),
-    _rule("collective-channels", "collective_algorithm", "NCCL channels {expected} against {observed}", exchange(channels),
+          exchange(exchanged("collectives.protocol")),
+          remedy="export the same NCCL_PROTO", source=(_MEGATRON,)),
+    _rule("collective-channels", "collective_algorithm", "NCCL channels {expected} against {observed}",
+          exchange(channels),
           remedy="set the same NCCL channel variables and configuration file", source=("nccl issue 1461",),
           expected=Level.BITWISE),
     Condition(

@@ -125,15 +125,17 @@ _HOW = "run `repro-env capture` in the job's environment"
 
 
 def _rules(kind: Critical) -> tuple[AnyRule, ...]:
-    def rule(rule_id: str, why: str, expected: Level, project: Projection, subsumes: tuple[str, ...]) -> Distinction:
+    def rule(rule_id: str, why: str, expected: Level, project: Projection, set_by: SetBy,
+             subsumes: tuple[str, ...]) -> Distinction:
         return Distinction(
-            id=rule_id, layer="distributions", cause=kind.cause, guaranteed=Level.STATISTICAL, expected=expected,
-            possible=Level.BITWISE, why=why, effect=kind.effect, remedy="install the same versions on both sides",
+            id=rule_id, layer="distributions", cause=kind.cause, set_by=set_by,
+            guaranteed=Level.STATISTICAL, expected=expected, possible=Level.BITWISE, why=why, effect=kind.effect,
+            remedy="install the same versions on both sides",
             confidence="observed", source=(kind.source,), subsumes=subsumes, project=project, capture_how=_HOW)
     whole = f"{kind.slug}-releases"
     return (*(rule(f"package-{name}", f"{name} {{expected}} against {{observed}}", kind.expected, felt(kind, name),
-                   (whole,)) for name in kind.felt),
-            rule(whole, "{expected} against {observed}", Level.BITWISE, releases(kind), ()))
+                   SetBy.PROGRAM, (whole,)) for name in kind.felt),
+            rule(whole, "{expected} against {observed}", Level.BITWISE, releases(kind), SetBy.MACHINE, ()))
 
 
 MEANINGS: tuple[AnyRule, ...] = (

@@ -98,6 +98,7 @@ class Case(NamedTuple):
     remedy: str
     cause: str = "library_bug"
     confidence: str = "documented"
+    set_by: SetBy = SetBy.PROGRAM
 
 
 CASES = (
@@ -105,10 +106,11 @@ CASES = (
          "ultralytics issue 280; yolov5 issue 7908", "turn autocast off on GTX 16xx cards", confidence="observed"),
     Case("torch-1.8.1-pip-pascal", "the pip wheel of torch 1.8.1 for CUDA 11.1 computes wrong products before Volta",
          (architecture(5, 6), torch_is("1.8.1"), cuda_is("11.1"), fact_is("frameworks.torch.build", "wheel", "pip")),
-         "pytorch issue 56747", "install torch 1.8.1 from conda, or torch 1.9", confidence="proven"),
+         "pytorch issue 56747", "install torch 1.8.1 from conda, or torch 1.9", confidence="proven",
+         set_by=SetBy.MACHINE),
     Case("cublas-9-tall", "cuBLAS before 9.2 computes wrong products of very tall matrices on Maxwell and Pascal",
          (architecture(5, 6), cublas_before("9.2")), "pytorch issue 22078", "install CUDA 9.2 or later",
-         confidence="proven"),
+         confidence="proven", set_by=SetBy.MACHINE),
     Case("cublas-10.1-half-volta", "cuBLAS of CUDA 10.1 gives NaN in large float16 products on V100",
          (capability((7, 0)), cuda_is("10.1"), half_precision, torch_before("1.7")), "pytorch issue 45724",
          "install torch 1.7 or later", confidence="proven"),
@@ -121,7 +123,7 @@ CASES = (
          "turn IOMMU and PCIe ACS off in the BIOS, or export NCCL_P2P_DISABLE=1", "hardware_or_host_setting"),
     Case("mkldnn-2019-avx512", "MKL-DNN of torch before 1.1 computes wrong convolutions with AVX-512",
          (lambda facts: "avx512f" in (facts.read("cpu.instruction_sets") or ()), torch_before("1.1")),
-         "pytorch issue 18218", "install torch 1.1 or later"),
+         "pytorch issue 18218", "install torch 1.1 or later", set_by=SetBy.MACHINE),
     Case("cudnn-attention-b200", "cuDNN attention before 9.15 scores wrongly on B200",
          (architecture(10), switched_on("determinism.sdp_cudnn"),
           lambda facts: facts.read("libraries.cudnn.loaded") is not None
@@ -137,7 +139,7 @@ def _holds(case: Case) -> Callable[[Facts], Fails | None]:
 
 RULES: tuple[AnyRule, ...] = tuple(
     Condition(
-        id=f"known-{case.id}", layer="known", cause=case.cause, set_by=SetBy.PROGRAM, guaranteed=Level.NONE,
+        id=f"known-{case.id}", layer="known", cause=case.cause, set_by=case.set_by, guaranteed=Level.NONE,
         expected=Level.NONE, possible=Level.NONE, why="{detail} {side}", effect="wrong values or NaN",
         remedy=case.remedy, confidence=case.confidence, source=tuple(case.source.split("; ")), holds=_holds(case))
     for case in CASES)

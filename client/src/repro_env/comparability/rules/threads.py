@@ -102,7 +102,7 @@ RULES: tuple[AnyRule, ...] = (
     _rule("blas-threads-host", "BLAS threads: {expected} against {observed}", pools("threads"),
           expected=Level.BITWISE, remedy=_BLAS, effect="seen only where NumPy computes"),
     Condition(
-        id="dynamic-threads", layer="threads", cause="thread_count", set_by=SetBy.MACHINE, guaranteed=Level.NONE,
+        id="dynamic-threads", layer="threads", cause="thread_count", set_by=SetBy.PROGRAM, guaranteed=Level.NONE,
         expected=Level.STATISTICAL, possible=Level.BITWISE,
         why="{detail} {side}: the number of threads may change from loop to loop, and no API shows it",
         effect="hangs, garbage indices and other sums were measured on a loaded machine",
