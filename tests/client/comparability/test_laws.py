@@ -18,8 +18,12 @@ from repro_env.comparability.rule import Condition, Distinction
 from repro_env.comparability.vector import (
     FAILS,
     FALLBACK,
+    RANKS_DIFFER,
     READ,
     UNREAD,
+    VALUE,
+    VARIES,
+    Entry,
     Vector,
     class_key,
     from_text,
@@ -32,6 +36,7 @@ from repro_env.comparability.vector import (
 from repro_env.comparability.verdict import Verdict
 
 LEVELS = [level for level in Level if level is not Level.NONE]
+DISTINCTION = next(rule for rule in rules_of(Question.COMPARE) if isinstance(rule, Distinction))
 
 
 def ends_of(left: Vector, right: Vector, scope: Scope, question: Question, policy: Policy = NO_POLICY) -> Levels:
@@ -219,6 +224,29 @@ class TestMerging:
         keys = [class_key(run, level, Scope.PROCESS, question) for run in runs]
         guaranteed = ends_of(runs[0], runs[1], Scope.PROCESS, question).guaranteed
         assert (guaranteed >= level) == (None not in keys and keys[0] == keys[1])
+
+    @given(vector_pairs())
+    def test_what_is_unread_or_fails_on_one_process_stands_for_the_run(
+            self, case: tuple[Question, list[Vector]]) -> None:
+        _, (first, second) = case
+        for rule, item in merge([first, second]).items():
+            states = {first[rule].state, second[rule].state} if rule in first else set()
+            if rule != RANKS_DIFFER and states & {UNREAD, FAILS}:
+                assert item.state == (FAILS if FAILS in states else UNREAD)
+
+    def test_processes_that_differ_in_what_was_read_differ(self) -> None:
+        name = DISTINCTION.id
+        plain = vector_of({}, Question.COMPARE)
+        ranks = [{**plain, name: Entry(VALUE, count)} for count in (4, 8)]
+        run = merge(ranks)
+        assert run[name] == Entry(VARIES, [["value", 4], ["value", 8]])
+        assert run[RANKS_DIFFER] == Entry(FAILS, f"its processes differ in {name}")
+
+    def test_processes_unlike_only_in_what_is_unread_are_not_called_different(self) -> None:
+        name = DISTINCTION.id
+        plain = vector_of({}, Question.COMPARE)
+        ranks = [{**plain, name: Entry(VALUE, 4)}, {**plain, name: Entry(UNREAD, None, (("a.b", "timeout"),))}]
+        assert merge(ranks)[RANKS_DIFFER] == Entry(UNREAD, None, (("a.b", "timeout"),))
 
     def test_no_process_is_no_run(self) -> None:
         with pytest.raises(ValueError, match="at least one process"):
