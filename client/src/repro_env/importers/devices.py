@@ -15,7 +15,7 @@ _GPU = re.compile(r"GPU\s*(\d{1,3})\s*:\s*(.*)")
 _MIG = re.compile(r"MIG\s+(\d+c\.\d+g\.\d+gb\S*|\d+g\.\d+gb\S*)\s+Device\s+(\d+)")
 _UUID = re.compile(r"\s*\(UUID: [^()]{0,80}\)?")
 _GFX = re.compile(r"\bgfx[0-9a-f]{3,5}\b")
-_XPU_NAME = re.compile(r"name='([^']{1,120})'")
+_XPU_NAME = re.compile(r"\bname='([^']{1,120})'")
 _MODELS = "GPU models and configuration"
 _DRIVER = "Nvidia driver version"
 _NVIDIA_ALONE = frozenset(("nvidia", "geforce", "tesla", "quadro", "nvidia geforce", "nvidia tesla", "nvidia rtx"))

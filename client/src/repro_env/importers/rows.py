@@ -75,7 +75,7 @@ def packages(dump: Dump, python: Any) -> Packages:
     conda = [row for row in map(_conda_row, lines) if row]
     notes: list[str] = []
     rows_of_conda = [line[len(_CONDA_MARK):].strip() for line in lines if line.startswith(_CONDA_MARK)]
-    reaches = any(is_silent(row) or row.lower() >= "torch" for row in rows_of_conda)
+    reaches = any(row.lower() == "could not collect" or row.lower() >= "torch" for row in rows_of_conda)
     tags = _python_tags(conda)
     if tags and isinstance(python, str) and ".".join(python.split(".")[:2]) not in tags:
         notes.append("the conda rows are of another environment (built for another Python): not believed")
@@ -116,7 +116,7 @@ def _joined(lines: list[str]) -> list[str]:
 def _without_last_column(row: str) -> str:
     """Return a row at the very end of a text with the column that may be broken replaced by ``_BROKEN``."""
     columns = row.split()
-    whole = len(columns) < 4 or columns[-1] in ("<pip>", "pypi", "pypi_0")
+    whole = len(columns) < 4 or row.lower().endswith("could not collect") or columns[-1] in ("<pip>", "pypi", "pypi_0")
     return row if whole else " ".join([*columns[:-1], _BROKEN])
 
 

@@ -1,0 +1,141 @@
+"""The door: what is recognised, what is refused and with which words, ids, bounds."""
+
+from __future__ import annotations
+
+import json
+import time
+
+import pytest
+from importing import dump_text, notes_of, stack_of
+
+from repro_env import importers
+from repro_env.errors import InvalidDocument, UnknownFormat
+from repro_env.fingerprint.validate import part_digests, validate
+
+
+def test_document_is_valid_and_says_where_it_came_from():
+    document = importers.import_text(dump_text())
+    assert validate(document) == document
+    capture = document["capture"]
+    assert (capture["vantage"], capture["subject"]) == ("import", "document")
+    assert capture["imported"]["format"] == "pytorch-collect-env"
+    assert set(capture["sources"].values()) == {"imported:pytorch-collect-env"}
+    assert document["digests"] == part_digests(document)
+
+
+def test_same_text_is_the_same_document():
+    assert importers.import_text(dump_text()) == importers.import_text(dump_text(), name="other.txt")
+
+
+def test_another_text_is_another_run_and_observation():
+    first, second = (importers.import_text(dump_text(driver=version))["capture"] for version in ("550.54.14", "550.54.15"))
+    assert first["run_id"] != second["run_id"]
+    assert first["observation_id"] != second["observation_id"]
+
+
+@pytest.mark.parametrize("given", [{"run_id": "r-1"}, {"project": "vision"}, {"group": "table-2"}, {"labels": {"owner": "a"}},
+                                   {"captured_at": "2026-01-31T12:00:00Z"}], ids=lambda given: next(iter(given)))
+def test_what_the_user_adds_is_kept_and_makes_another_observation(given):
+    plain, told = importers.import_text(dump_text()), importers.import_text(dump_text(), **given)
+    for key, value in given.items():
+        assert told["capture"][key] == value
+    assert told["capture"]["observation_id"] != plain["capture"]["observation_id"]
+    assert told["digests"] == plain["digests"]
+
+
+def test_run_id_says_whether_it_was_given():
+    assert importers.import_text(dump_text())["capture"]["run_id_source"] == "made"
+    assert importers.import_text(dump_text(), run_id="r")["capture"]["run_id_source"] == "given"
+
+
+def test_label_that_no_document_may_hold_is_refused_with_its_field():
+    with pytest.raises(InvalidDocument, match="capture"):
+        importers.import_text(dump_text(), labels={"\u00e9": "x"})
+
+
+OTHERS = {
+    "nvidia-smi": "Mon Jul  1\n+-----------+\n| NVIDIA-SMI 535.161.08   Driver Version: 535.161.08   CUDA Version: 12.2 |\n",
+    "nvidia-smi ": "GPU 0: NVIDIA A100-SXM4-80GB (UUID: GPU-00000000-0000-0000-0000-000000000000)\n",
+    "Weights & Biases": json.dumps({"os": "Linux", "startedAt": "2026-02-11", "cudaVersion": "12.4"}, indent=1),
+    "transformers-cli env": "- `transformers` version: 4.19.0\n- Platform: Linux\n- PyTorch version (GPU?): 1.11.0 (False)\n",
+    "accelerate env": "- `Accelerate` version: 0.12.0\n- Platform: Linux\n",
+    "pip freeze": "numpy==1.26.4\ntorch==2.4.1\nscipy==1.13.0\n",
+    "conda": "name: x\nchannels:\n  - pytorch\ndependencies:\n  - python=3.9\n",
+    "MLflow": "flavors:\n  python_function:\n    python_version: 3.12.0\n  pytorch:\n    pytorch_version: 2.6.0+cu124\n",
+    "jax": "jax:    0.5.3\njaxlib: 0.5.3\nnumpy:  2.1.3\n",
+    "Lightning": "* CUDA:\n\t- GPU:\n\t\t- NVIDIA A100\n",
+    "detectron2": "----------\nsys.platform            linux\nPython                  3.7.7\n",
+    "Ultralytics": "Ultralytics YOLOv8.1.30 Python-3.10.11 torch-2.2.1+cu121 CUDA:0 (NVIDIA GeForce GTX 1650)\n",
+    "ds_report": "DeepSpeed C++/CUDA extension op report\n",
+    "PaddlePaddle": "PaddlePaddle 0.11.0, compiled with\n    with_avx: ON\n",
+    "document of repro-env": '{"schema": "1.0", "stack": {}}',
+    "pip list": "Package    Version\n---------- -------\nnumpy      1.26.4\n",
+}
+
+
+@pytest.mark.parametrize(("name", "text"), OTHERS.items(), ids=[name.strip() for name in OTHERS])
+def test_known_other_format_is_named_in_the_refusal(name, text):
+    with pytest.raises(UnknownFormat, match=name.strip()) as refusal:
+        importers.import_text(text, name="env.txt")
+    assert str(refusal.value).startswith("env.txt: ")
+    assert "python -m torch.utils.collect_env" in str(refusal.value)
+
+
+def test_unknown_text_is_refused_with_its_beginning_and_what_is_expected():
+    with pytest.raises(UnknownFormat, match="got a text that begins with 'once upon a time'; paste the report"):
+        importers.detect("\n\n once upon a time\n")
+
+
+@pytest.mark.parametrize("text", ["", "\n \n", "```\n```"])
+def test_empty_text_is_refused(text):
+    with pytest.raises(UnknownFormat, match="got (an empty text|a text that begins)"):
+        importers.import_text(text)
+
+
+def test_issue_form_filled_by_hand_is_not_a_dump():
+    with pytest.raises(UnknownFormat):
+        importers.detect("- OS (e.g., Linux): Ubuntu\n- Python version: 3.7\n- Any other relevant information:\n")
+
+
+def test_typed_form_above_the_dump_is_not_the_dump():
+    text = "- PyTorch version: 1.0\n- OS: Linux\n- Python version: 3.6\n\n" + dump_text()
+    assert stack_of(text)["frameworks"]["torch"]["version"] == "2.4.1+cu121"
+
+
+def test_of_two_dumps_the_first_is_imported_and_the_other_noted():
+    text = dump_text() + "\nand on the other machine:\n\n" + dump_text(torch="2.3.0+cu118", driver="525.1.1")
+    assert stack_of(text)["frameworks"]["torch"]["version"] == "2.4.1+cu121"
+    assert stack_of(text)["driver"]["kernel_module"] == "550.54.15"
+    (note,) = [note for note in notes_of(text) if "another dump" in note]
+    line = int(note.split("line ")[1].split(":")[0])
+    assert text.splitlines()[line - 1].startswith("PyTorch version: 2.3.0")
+
+
+def test_a_text_of_one_mebibyte_is_refused():
+    with pytest.raises(UnknownFormat, match="less than 1048576 characters, got 1048576"):
+        importers.import_text("x" * (1 << 20))
+
+
+LIMIT = (1 << 20) - 1
+GARBAGE = {
+    "one line": "x" * LIMIT, "blanks": " " * LIMIT, "brackets": "[pip3] " * (LIMIT // 7), "colons": ":" * LIMIT,
+    "escapes": "\x1b[" * (LIMIT // 2), "entities": "&#" * (LIMIT // 2), "tags": "<p " * (LIMIT // 3), "lines": "\n" * LIMIT,
+    "keys": "OS:\n" * (LIMIT // 4), "stars": "* " * (LIMIT // 2), "quotes": "> " * (LIMIT // 2),
+    "letters and blanks": "a b " * (LIMIT // 4), "openings": "PyTorch version: 1.0\n" * (LIMIT // 21),
+    "titles": "\x1b]0;" * (LIMIT // 4), "no-break blanks": "\u00a0" * LIMIT,
+    "flags": dump_text(cpu="Flags: " + "fpu " * 200_000), "rows": dump_text(rows="[conda] a 1 b\n" * 60_000),
+    "gpus": dump_text(gpus="\n" + "GPU 0: NVIDIA L4\n" * 40_000), "wrapped": dump_text(rows="[pip3] a==1\n" + "b\n" * 400_000),
+    "packages": dump_text(rows="".join(f"[pip3] p{n}==1\n" for n in range(50_000))),
+    "cudnn": dump_text(cudnn="\n" + "".join(f"/usr/{n}/libcudnn.so.8.1.{n}\n" for n in range(25_000))),
+    "cpu rows": dump_text(cpu="a: b\n" * 150_000),
+}
+
+
+@pytest.mark.parametrize("text", GARBAGE.values(), ids=GARBAGE.keys())
+def test_a_mebibyte_of_garbage_takes_less_than_a_second(text):
+    start = time.process_time()
+    try:
+        importers.import_text(text)
+    except (UnknownFormat, InvalidDocument):
+        pass
+    assert time.process_time() - start < 1.0
