@@ -205,7 +205,7 @@ def test_rocm_is_told_from_cuda() -> None:
 def test_a_torch_that_is_still_being_imported_is_left_alone() -> None:
     facts = read(modules={"torch": types.SimpleNamespace(__version__="2.13.0")}, files=[])
 
-    assert not any(path.startswith(("precision.allow", "determinism.")) for path in facts)
+    assert not any(path.startswith(("precision.allow", "determinism.det", "determinism.cudnn")) for path in facts)
 
 
 def test_a_seed_counts_only_when_the_program_set_it() -> None:
@@ -295,5 +295,5 @@ def test_mapped_files_that_cannot_be_listed_cost_libraries_and_pools(monkeypatch
 
     readings = inprocess.read(host, settled())
 
-    assert [error["path"] for error in readings.errors] == ["libraries", "threads"]
+    assert [error["path"] for error in readings.errors] == ["libraries", "threads", "determinism"]
     assert readings.facts["frameworks.torch.version"] == torch.__version__

@@ -91,10 +91,18 @@ def read(system: System, seen: Seen) -> Readings:
 
 def _groups() -> tuple[tuple[str, Callable[[System, Seen, Readings], None]], ...]:
     """Return the groups of looks, each with the section that it is for in the main."""
-    from . import inprocess_libraries, inprocess_numpy, inprocess_pools, inprocess_python, inprocess_torch
+    from . import (
+        inprocess_libraries,
+        inprocess_mapped,
+        inprocess_numpy,
+        inprocess_pools,
+        inprocess_python,
+        inprocess_torch,
+    )
 
     return (("frameworks", inprocess_python.read), ("precision", inprocess_torch.read), ("cpu", inprocess_numpy.read),
-            ("libraries", inprocess_libraries.read), ("threads", inprocess_pools.read))
+            ("libraries", inprocess_libraries.read), ("threads", inprocess_pools.read),
+            ("determinism", inprocess_mapped.read))
 
 
 def _withhold_early(readings: Readings) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 
+from ..canonical import digest_bytes
 from ..fingerprint.facts import unread
 
 TYPE_CHECKING = False
@@ -23,13 +24,16 @@ def read(system: System, seen: Seen, readings: Readings) -> None:
     """Record the loaded version of every known library."""
     mapped = system.mapped_files()
     reports = torch_reports(system.loaded_modules().get("torch"))
-    for name, pattern, ask in _LIBRARIES:
+    for name, pattern, ask in LIBRARIES:
         paths = [path for path in mapped if re.search(pattern, path)]
         readings.attempt(f"libraries.{name}.loaded", "loaded-library", lambda: _loaded(system, paths, ask))  # noqa: B023 - called at once
-    for name, pattern in _WITHIN_TORCH:
+    for name, pattern in WITHIN_TORCH.items():
         version = found(pattern, reports)
         if version:
             readings.put(f"libraries.{name}.loaded", "torch", version)
+    runtimes = [path for path in mapped if re.search(_OPENMP, path)]
+    if runtimes:
+        readings.attempt("libraries.openmp.loaded", "loaded-library", lambda: openmp(system, runtimes))
 
 
 def torch_reports(torch: Any) -> str:
@@ -44,6 +48,27 @@ def found(pattern: str, text: str) -> str | None:
     """Return the first group of the first match."""
     match = re.search(pattern, text)
     return match.group(1) if match else None
+
+
+def openmp(system: System, paths: list[str]) -> str:
+    """Return kind and build id of each OpenMP runtime, sorted: these libraries report no version of their own."""
+    return ", ".join(sorted({f"{found(_OPENMP, path)} {build_id(system, path)[:19]}" for path in paths}))
+
+
+def build_id(system: System, path: str) -> str:
+    """Return the GNU build id of an ELF file in hexadecimal, else the digest of its content.
+
+    Tools that repair wheels may move or drop the note; then only the content tells two builds apart. Raise
+    ``OSError`` for a file that cannot be read, or that is too large to take a digest of.
+    """
+    head = system.read_bytes(path, _HEAD_BYTES)
+    at = head.find(_BUILD_ID)
+    if at >= 0:
+        return head[at + len(_BUILD_ID):at + len(_BUILD_ID) + 20].hex()
+    content = system.read_bytes(path, _CONTENT_BYTES + 1)
+    if len(content) > _CONTENT_BYTES:
+        raise OSError("too large to take a digest of")
+    return digest_bytes(content)
 
 
 def _loaded(system: System, paths: list[str], ask: Callable[[Any], str | None] | None) -> Any:
@@ -114,8 +139,13 @@ def openblas_version(library: Any) -> str | None:
     return words[1] if len(words) > 1 and words[0] == "OpenBLAS" else None
 
 
+_OPENMP = r"/lib(gomp|iomp5|omp)[-.][^/]*$"
+#: ELF note of the linker: name of 4 bytes, identifier of 20, type 3, "GNU".
+_BUILD_ID = b"\x04\x00\x00\x00\x14\x00\x00\x00\x03\x00\x00\x00GNU\x00"
+_HEAD_BYTES = 16384
+_CONTENT_BYTES = 64 << 20
 #: section key, how its files are named, and how it is asked.
-_LIBRARIES: tuple[tuple[str, str, Callable[[Any], str | None] | None], ...] = (
+LIBRARIES: tuple[tuple[str, str, Callable[[Any], str | None] | None], ...] = (
     ("cuda_runtime", r"/libcudart[-.][^/]*$",
      _integer("cudaRuntimeGetVersion", lambda n: f"{n // 1000}.{n % 1000 // 10}")),
     ("cublas", r"/libcublas\.so[^/]*$", _property("cublasGetProperty")),
@@ -134,7 +164,7 @@ _LIBRARIES: tuple[tuple[str, str, Callable[[Any], str | None] | None], ...] = (
     ("mkl", r"/libmkl_(rt|core)[^/]*\.so[^/]*$", None),
     ("onednn", r"/libdnnl\.so[^/]*$", None),
     ("openblas", r"/lib[^/]*openblas[^/]*\.(so|dylib)[^/]*$", openblas_version),
-    ("openmp", r"/lib(gomp|iomp5|omp)[-.][^/]*$", None),
+    ("openmp", _OPENMP, None),
 )
 #: libraries that torch carries inside, and its words on them.
-_WITHIN_TORCH = (("mkl", r"Math Kernel Library Version (\S+?)-Product"), ("onednn", r"MKL-DNN v(\S+)"))
+WITHIN_TORCH = {"mkl": r"Math Kernel Library Version (\S+?)-Product", "onednn": r"MKL-DNN v(\S+)"}
