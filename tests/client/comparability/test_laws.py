@@ -36,7 +36,8 @@ from repro_env.comparability.vector import (
 from repro_env.comparability.verdict import Verdict
 
 LEVELS = [level for level in Level if level is not Level.NONE]
-DISTINCTION = next(rule for rule in rules_of(Question.COMPARE) if isinstance(rule, Distinction))
+DISTINCTION = next(rule for rule in rules_of(Question.COMPARE) if isinstance(rule, Distinction)
+                   and rule.guaranteed < Level.BITWISE)
 
 
 def ends_of(left: Vector, right: Vector, scope: Scope, question: Question, policy: Policy = NO_POLICY) -> Levels:
@@ -277,6 +278,14 @@ class TestKeys:
         before = class_key(side, Level.CURVE, Scope.PROCESS, Question.REPEAT)
         monkeypatch.setattr("repro_env.comparability.vector.RULESET", "another")
         assert class_key(side, Level.CURVE, Scope.PROCESS, Question.REPEAT) != before
+
+    def test_a_waived_difference_is_in_no_key(self) -> None:
+        plain = vector_of({}, Question.COMPARE)
+        other = {**plain, DISTINCTION.id: Entry(VALUE, "another")}
+        policy = Policy("p", {DISTINCTION.id: "measured"})
+        for chosen, count in ((NO_POLICY, 2), (policy, 1)):
+            keys = {class_key(side, Level.BITWISE, Scope.PROCESS, policy=chosen) for side in (plain, other)}
+            assert len(keys) == count
 
     def test_words_of_a_waiver_do_not_change_keys(self, side: Vector) -> None:
         rule = rules_of(Question.REPEAT)[0].id
