@@ -2,15 +2,16 @@
 
 A sidecar ``NNN.yaml`` beside ``NNN.txt`` names the format and the right values under ``expected``. For each key:
 
-* *right*: the document states the value; or the sidecar says ``null`` (the dump does not say) or ``[]`` (none) and the
-  document states no value either. These are shown apart as *silent*: they prove restraint, not reading. Whether a
-  silent fact is absent or unread is not compared, for the sidecars give ``[]`` and ``null`` for one and the same line
-  ("Could not collect"); only a list of GPUs that the sidecar says is unknown must not be surely absent.
+* *right*: the document states the value; or the sidecar says ``null`` (the dump does not say) or ``[]`` (none) and
+  the document states no value either. These are shown apart as *silent*: they prove restraint, not reading. Whether
+  a silent fact is absent or unread is not compared, for the sidecars give ``[]`` and ``null`` for one and the same
+  line ("Could not collect"); only a list of GPUs that the sidecar says is unknown must not be surely absent.
 * *wrong*: the document states another value, or one where the dump has none.
 * *missing*: the document leaves unread what the sidecar says.
 
-Free words of a sidecar (notes, platform, accelerator, driver_platform) are not compared. Prints a table for each format, each
-wrong or missing field, then one line of totals. Exit status 1 when PyTorch's collect_env has a wrong value or more than 3 % missing.
+Free words of a sidecar (notes, platform, accelerator, driver_platform) are not compared. Prints a table of the
+formats, each wrong or missing field, then one line of totals. Exit status 1 when PyTorch's collect_env has a wrong
+value or more than 3 % missing.
 """
 
 from __future__ import annotations
@@ -19,8 +20,9 @@ import argparse
 import re
 import sys
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Callable
+from typing import Any
 
 import yaml
 
@@ -89,9 +91,6 @@ def compare(path: Path, expected: dict[str, Any], words: Counter[str]) -> list[t
         elif key in READERS:
             stated = UNREAD if document is None else READERS[key](document)
             told = in_document_form(key, value)
-            if key == "os" and isinstance(told, str) and isinstance(stated, str):
-                told, machine = without_machine(told)
-                stated = stated if machine in ("", fact(document, "cpu", "architecture")) else f"{stated}, not {machine}"
             if key == "cudnn_torch" and isinstance(told, str) and str(stated).startswith(f"{told}."):
                 stated = told  # the wheel's version has one more part than the library's own
             results.append((key, outcome_of(told, stated, strict=key == "gpus"), told, stated))
@@ -111,18 +110,15 @@ def outcome_of(expected: Any, stated: Any, *, strict: bool = False) -> str:
     return "right" if stated == expected else "wrong"
 
 
-def without_machine(name: str) -> tuple[str, str]:
-    """Return a system's name and the machine architecture that the dump appends to it, which are two facts."""
-    found = re.fullmatch(r"(.*) \((x86_64|aarch64|arm64|ppc64le|s390x|riscv64)\)", name)
-    return (found[1], found[2]) if found else (name, "")
-
-
 def in_document_form(key: str, value: Any) -> Any:
     """Return a sidecar's value as a document spells it: sorted versions, lower case, C library without its name."""
     if key == "cudnn_system" and value:
         return sorted(value)
     if key == "virtualisation" and value:
         return value.lower()
+    if key == "os" and value:
+        machine = re.search(r" \((x86_64|aarch64|arm64|ppc64le|s390x|riscv64)\)$", value)
+        return (value[:machine.start()], machine[1]) if machine else (value, None)
     if key == "torch_vendor":
         return True if value else None
     if key == "cpu" and value:
@@ -211,9 +207,24 @@ def cudnn_of_system(document: Document) -> Any:
     return sorted(found) if isinstance(found, list) else found
 
 
+class _Os(tuple[Any, ...]):
+    """A system's name and architecture; equal where the other side has no architecture."""
+
+    __slots__ = ()
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, tuple) and self[0] == other[0] and other[1] in (None, self[1])
+
+    __hash__ = tuple.__hash__
+
+
 def os_name(document: Document) -> Any:
-    """Return the system's name, which the document holds without the architecture."""
-    return fact(document, "system", "os_name")
+    """Return the system's name and the architecture, which the dump appends to it and the document holds apart.
+
+    Where the dump appends none, the architecture is known from elsewhere or not at all, and is not compared.
+    """
+    name, machine = fact(document, "system", "os_name"), fact(document, "cpu", "architecture")
+    return _Os((name, machine)) if isinstance(name, str) else name
 
 
 def processor(document: Document) -> Any:

@@ -38,11 +38,23 @@ Versions of relevant libraries:
 {rows}
 """
 DEFAULTS = {
-    "torch": "2.4.1+cu121", "cuda": "12.1", "rocm": "N/A", "os": "Ubuntu 22.04.4 LTS (x86_64)", "libc": "glibc-2.35",
+    "torch": "2.4.1+cu121",
+    "cuda": "12.1",
+    "rocm": "N/A",
+    "os": "Ubuntu 22.04.4 LTS (x86_64)",
+    "libc": "glibc-2.35",
     "python": "3.10.12 (main, Nov 20 2023, 15:14:05) [GCC 11.4.0] (64-bit runtime)",
-    "platform": "Linux-5.15.0-105-generic-x86_64-with-glibc2.35", "available": "True", "nvcc": "12.4.131",
-    "gpus": "GPU 0: NVIDIA H100 80GB HBM3", "driver": "550.54.15", "cudnn": "Could not collect", "more": "",
-    "hip": "N/A", "miopen": "N/A", "cpu": "Architecture: x86_64", "rows": "[pip3] numpy==1.26.4\n[conda] Could not collect",
+    "platform": "Linux-5.15.0-105-generic-x86_64-with-glibc2.35",
+    "available": "True",
+    "nvcc": "12.4.131",
+    "gpus": "GPU 0: NVIDIA H100 80GB HBM3",
+    "driver": "550.54.15",
+    "cudnn": "Could not collect",
+    "more": "",
+    "hip": "N/A",
+    "miopen": "N/A",
+    "cpu": "Architecture: x86_64",
+    "rows": "[pip3] numpy==1.26.4\n[conda] Could not collect",
 }
 
 

@@ -41,8 +41,11 @@ def said(value: Any) -> Any:
 
 def test_document_is_the_golden_one(dump, regenerate):
     document = importers.import_text(dump.read_text(encoding="utf-8"))
-    shown = {"stack": said(document["stack"]), "imported": document["capture"]["imported"],
-             "run_id": document["capture"]["run_id"]}
+    shown = {
+        "stack": said(document["stack"]),
+        "imported": document["capture"]["imported"],
+        "run_id": document["capture"]["run_id"],
+    }
     text = json.dumps(shown, indent=1, sort_keys=True, ensure_ascii=False) + "\n"
     golden = dump.parents[1] / "documents" / f"{dump.stem}.json"
     if regenerate:
@@ -75,7 +78,11 @@ def test_a_wrong_value_is_counted_as_wrong(tmp_path):
     path.write_text("PyTorch version: 1.9.0+cu111\nIs debug build: False\n", encoding="utf-8")
     results = bench().compare(path, {"torch": "1.9.1", "driver": "455.1", "gpus": None, "python": None}, Counter())
     assert [(key, outcome) for key, outcome, _, _ in results] == [
-        ("torch", "wrong"), ("driver", "missing"), ("gpus", "silent"), ("python", "silent")]
+        ("torch", "wrong"),
+        ("driver", "missing"),
+        ("gpus", "silent"),
+        ("python", "silent"),
+    ]
 
 
 def test_detects_the_format_that_the_sidecar_names(dump):
@@ -104,7 +111,7 @@ def test_cut_at_any_character_states_nothing_that_the_whole_contradicts(path, sh
     text = path.read_text(encoding="utf-8")
     whole = importers.import_text(text)["stack"]
     try:
-        part = importers.import_text(text[:int(len(text) * share)])
+        part = importers.import_text(text[: int(len(text) * share)])
     except UnknownFormat:
         return
     assert contradictions(part["stack"], whole) == []
@@ -121,7 +128,8 @@ DRESSES = {
     "HTML": lambda text: html.escape(text, quote=True),
     "HTML lines": lambda text: "<pre>" + text.replace("<pip>", "&lt;pip&gt;").replace("\n", "<br/>\n") + "</pre>",
     "no-break blanks": lambda text: "\n".join(
-        line if line.startswith("OS") else line.replace(" ", "\u00a0") for line in text.splitlines()),
+        line if line.startswith("OS") else line.replace(" ", "\u00a0") for line in text.splitlines()
+    ),
     "byte order mark": lambda text: "\ufeff" + text,
     "log of a build": lambda text: "\n".join(f"2024-07-05T10:11:12.1234567Z {line}" for line in text.splitlines()),
     "NUL between": lambda text: "\x00".join(text),
@@ -136,7 +144,9 @@ def test_dress_does_not_change_the_document(dump, dress):
 
 def test_text_around_the_dump_changes_no_fact(dump):
     text = dump.read_text(encoding="utf-8").rstrip("`\n")
-    framed = f"Hi, training differs between two of our nodes.\n\n```shell\n{text}\n```\n\nThanks: any help is welcome!\n"
+    framed = (
+        f"Hi, training differs between two of our nodes.\n\n```shell\n{text}\n```\n\nThanks: any help is welcome!\n"
+    )
     bare, around = importers.import_text(text + "\n```\n"), importers.import_text(framed)
     assert around["stack"] == bare["stack"]
 
@@ -150,14 +160,47 @@ def test_any_text_is_a_valid_document_or_of_unknown_format(text):
     assert validate(document) == document
 
 
-PIECES = st.sampled_from([
-    "PyTorch version:", "OS:", "GPU models and configuration:", "GPU 0: ", "MIG 1g.5gb Device 0:", "CPU:", "Flags: fpu",
-    "cuDNN version:", "/usr/lib/libcudnn.so.", "[pip3] ", "[conda] ", "numpy==", "Python version: 3.", "\n", " ", "N/A",
-    "Could not collect", "No CUDA", "Versions of relevant libraries:", "On-line CPU(s) list: 0-", "9", "1.", "(", "[",
-    "Libc version: glibc-", "\u00a0", "```", "Is XPU available: True", "Nvidia driver version:", "\udc80", "\x00", "&#0;"])
+PIECES = st.sampled_from(
+    [
+        "PyTorch version:",
+        "OS:",
+        "GPU models and configuration:",
+        "GPU 0: ",
+        "MIG 1g.5gb Device 0:",
+        "CPU:",
+        "Flags: fpu",
+        "cuDNN version:",
+        "/usr/lib/libcudnn.so.",
+        "[pip3] ",
+        "[conda] ",
+        "numpy==",
+        "Python version: 3.",
+        "\n",
+        " ",
+        "N/A",
+        "Could not collect",
+        "No CUDA",
+        "Versions of relevant libraries:",
+        "On-line CPU(s) list: 0-",
+        "9",
+        "1.",
+        "(",
+        "[",
+        "Libc version: glibc-",
+        "\u00a0",
+        "```",
+        "Is XPU available: True",
+        "Nvidia driver version:",
+        "\udc80",
+        "\x00",
+        "&#0;",
+    ]
+)
 
 
 @given(st.lists(st.one_of(PIECES, st.text(max_size=5)), max_size=60))
 def test_any_mixture_of_its_words_is_a_valid_document_or_of_unknown_format(pieces):
     test_any_text_is_a_valid_document_or_of_unknown_format.hypothesis.inner_test("".join(pieces))
-    test_any_text_is_a_valid_document_or_of_unknown_format.hypothesis.inner_test("PyTorch version: 2.1.0\n" + "".join(pieces))
+    test_any_text_is_a_valid_document_or_of_unknown_format.hypothesis.inner_test(
+        "PyTorch version: 2.1.0\n" + "".join(pieces)
+    )

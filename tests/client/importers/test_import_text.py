@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import time
 
@@ -28,13 +29,24 @@ def test_same_text_is_the_same_document():
 
 
 def test_another_text_is_another_run_and_observation():
-    first, second = (importers.import_text(dump_text(driver=version))["capture"] for version in ("550.54.14", "550.54.15"))
+    first, second = (
+        importers.import_text(dump_text(driver=version))["capture"] for version in ("550.54.14", "550.54.15")
+    )
     assert first["run_id"] != second["run_id"]
     assert first["observation_id"] != second["observation_id"]
 
 
-@pytest.mark.parametrize("given", [{"run_id": "r-1"}, {"project": "vision"}, {"group": "table-2"}, {"labels": {"owner": "a"}},
-                                   {"captured_at": "2026-01-31T12:00:00Z"}], ids=lambda given: next(iter(given)))
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"run_id": "r-1"},
+        {"project": "vision"},
+        {"group": "table-2"},
+        {"labels": {"owner": "a"}},
+        {"captured_at": "2026-01-31T12:00:00Z"},
+    ],
+    ids=lambda given: next(iter(given)),
+)
 def test_what_the_user_adds_is_kept_and_makes_another_observation(given):
     plain, told = importers.import_text(dump_text()), importers.import_text(dump_text(), **given)
     for key, value in given.items():
@@ -88,7 +100,7 @@ def test_unknown_text_is_refused_with_its_beginning_and_what_is_expected():
 
 @pytest.mark.parametrize("text", ["", "\n \n", "```\n```"])
 def test_empty_text_is_refused(text):
-    with pytest.raises(UnknownFormat, match="got (an empty text|a text that begins)"):
+    with pytest.raises(UnknownFormat, match=r"got (an empty text|a text that begins)"):
         importers.import_text(text)
 
 
@@ -118,13 +130,25 @@ def test_a_text_of_one_mebibyte_is_refused():
 
 LIMIT = (1 << 20) - 1
 GARBAGE = {
-    "one line": "x" * LIMIT, "blanks": " " * LIMIT, "brackets": "[pip3] " * (LIMIT // 7), "colons": ":" * LIMIT,
-    "escapes": "\x1b[" * (LIMIT // 2), "entities": "&#" * (LIMIT // 2), "tags": "<p " * (LIMIT // 3), "lines": "\n" * LIMIT,
-    "keys": "OS:\n" * (LIMIT // 4), "stars": "* " * (LIMIT // 2), "quotes": "> " * (LIMIT // 2),
-    "letters and blanks": "a b " * (LIMIT // 4), "openings": "PyTorch version: 1.0\n" * (LIMIT // 21),
-    "titles": "\x1b]0;" * (LIMIT // 4), "no-break blanks": "\u00a0" * LIMIT,
-    "flags": dump_text(cpu="Flags: " + "fpu " * 200_000), "rows": dump_text(rows="[conda] a 1 b\n" * 60_000),
-    "gpus": dump_text(gpus="\n" + "GPU 0: NVIDIA L4\n" * 40_000), "wrapped": dump_text(rows="[pip3] a==1\n" + "b\n" * 400_000),
+    "one line": "x" * LIMIT,
+    "blanks": " " * LIMIT,
+    "brackets": "[pip3] " * (LIMIT // 7),
+    "colons": ":" * LIMIT,
+    "escapes": "\x1b[" * (LIMIT // 2),
+    "entities": "&#" * (LIMIT // 2),
+    "tags": "<p " * (LIMIT // 3),
+    "lines": "\n" * LIMIT,
+    "keys": "OS:\n" * (LIMIT // 4),
+    "stars": "* " * (LIMIT // 2),
+    "quotes": "> " * (LIMIT // 2),
+    "letters and blanks": "a b " * (LIMIT // 4),
+    "openings": "PyTorch version: 1.0\n" * (LIMIT // 21),
+    "titles": "\x1b]0;" * (LIMIT // 4),
+    "no-break blanks": "\u00a0" * LIMIT,
+    "flags": dump_text(cpu="Flags: " + "fpu " * 200_000),
+    "rows": dump_text(rows="[conda] a 1 b\n" * 60_000),
+    "gpus": dump_text(gpus="\n" + "GPU 0: NVIDIA L4\n" * 40_000),
+    "wrapped": dump_text(rows="[pip3] a==1\n" + "b\n" * 400_000),
     "packages": dump_text(rows="".join(f"[pip3] p{n}==1\n" for n in range(50_000))),
     "cudnn": dump_text(cudnn="\n" + "".join(f"/usr/{n}/libcudnn.so.8.1.{n}\n" for n in range(25_000))),
     "cpu rows": dump_text(cpu="a: b\n" * 150_000),
@@ -134,8 +158,6 @@ GARBAGE = {
 @pytest.mark.parametrize("text", GARBAGE.values(), ids=GARBAGE.keys())
 def test_a_mebibyte_of_garbage_takes_less_than_a_second(text):
     start = time.process_time()
-    try:
+    with contextlib.suppress(UnknownFormat, InvalidDocument):
         importers.import_text(text)
-    except (UnknownFormat, InvalidDocument):
-        pass
     assert time.process_time() - start < 1.0

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from .dump import Dump
+from .dump import MOST_LINES, Dump
 from .words import NOT_RECORDED, NOT_REPORTED, is_silent, says_no_cuda
 
 _LINUX = re.compile(r"(.*[/\\])?libcudnn[\w]*\.so\.(\d[\d.]*)")
@@ -24,7 +24,7 @@ def system_cudnn(dump: Dump, notes: list[str]) -> Any:
         return NOT_RECORDED
     lines = field.lines[:-1] if field.cut else field.lines
     found: list[tuple[str, str]] = []
-    for line in lines:
+    for line in lines[:MOST_LINES]:
         if is_silent(line) or says_no_cuda(line):
             continue
         matches = (form.fullmatch(line[:1024]) for form in (_LINUX, _WINDOWS, _MACOS, _BARE))

@@ -8,7 +8,7 @@ from typing import Any
 from ..fingerprint.facts import is_unread
 from ..probes.keys import ACCELERATOR, SECTIONS, blank, blank_of
 from ..probes.nvml import form_factor
-from .dump import Dump, Field
+from .dump import MOST_LINES, Dump, Field
 from .words import NOT_RECORDED, is_silent, says_no_cuda, version_fact
 
 _GPU = re.compile(r"GPU\s*(\d{1,3})\s*:\s*(.*)")
@@ -124,7 +124,7 @@ def _nvidia(field: Field, notes: list[str]) -> list[dict[str, Any]]:
 def list_rows(field: Field) -> list[tuple[Any, list[str]]]:
     """Return name and MIG profiles of each GPU in index order; a name that the text's end may break is unread."""
     gpus: list[tuple[Any, list[str]]] = []
-    for number, line in enumerate(field.lines):
+    for number, line in enumerate(field.lines[:MOST_LINES]):
         last = field.cut and number == len(field.lines) - 1
         gpu = _GPU.match(line[:256])
         if gpu:

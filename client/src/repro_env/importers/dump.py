@@ -37,6 +37,10 @@ _VLLM_MARKS = frozenset(("ROCM Version", "Neuron SDK Version", "vLLM Version", "
 _BY_SPELLING = {key.replace(" ", "").lower(): key for key in KEYS}
 _KEY_LINE = re.compile(
     r"(?:[-*\u2022] +)?[*`]{0,3}([A-Za-z][A-Za-z_ ]{1,40}?)[*`]{0,3} {0,40}[:\uff1a](?:[*`]{0,3})(.*)")
+#: lines of one list that are read: far more than any machine has, far fewer than make an import slow.
+MOST_LINES = 2000
+#: beginnings of dumps that are looked at.
+_MOST_SEGMENTS = 100
 _START = "collecting environment information"
 _BANNER = re.compile(r"={5,}$")
 _LIBRARY_ROW = re.compile(r"\[(?:pip\d?|conda)\]")
@@ -120,6 +124,10 @@ def _segments(lines: list[str]) -> list[dict[str, Field]]:
             _begin(segments)
             current = None
             continue
+        if not line:
+            if current is not None:
+                current.lines.append(line)
+            continue
         if line == FENCE or _TITLES.get(line.lower(), "") is None:
             current = None
             continue
@@ -132,6 +140,8 @@ def _segments(lines: list[str]) -> list[dict[str, Field]]:
         if key in segments[-1]:
             _begin(segments)
             current = None
+            if len(segments) > _MOST_SEGMENTS:
+                break
         if current is not None:
             current.closed = True
         current = segments[-1][key] = Field(key, number, [rest])

@@ -30,7 +30,7 @@ def python(dump: Dump) -> dict[str, Any]:
     if match is None or (field.cut and match.end() == len(text)):
         return {**facts, "version": NOT_RECORDED if field.cut else NOT_REPORTED}
     facts["version"] = match[1].rstrip("+")
-    compiler = _COMPILER.search(_balanced(text))
+    compiler = _COMPILER.search(text)
     if compiler:
         facts.update(implementation="cpython", compiler=compiler[1], free_threaded="free-threading" in text)
     elif "[PyPy" in text:
@@ -84,8 +84,3 @@ def libc(dump: Dump, python_version: Any, notes: list[str]) -> Any:
         notes.append(f"{told} is what the file of an old Python needs, not the C library it runs with: not believed")
         return NOT_REPORTED
     return f"{match[1]} {match[2]}"
-
-
-def _balanced(text: str) -> str:
-    """Return the text up to a bracket that never closes; inner brackets of a compiler's build number are dropped."""
-    return re.sub(r"\(([^()\[\]]*)\)", r"(\1)", text)

@@ -45,6 +45,8 @@ def lines(text: str) -> list[str]:
 
 def _bare(line: str) -> str:
     """Return one line without quote marks, time stamps and blanks around it; a fence of Markdown is ``FENCE``."""
+    if not line or line.isspace():
+        return ""
     stamp = _STAMP.match(line)
     line = _broken_at_blanks((line[stamp.end():] if stamp else line).strip().lstrip("> \u00a0"))
     return FENCE if _FENCE.match(line) else line

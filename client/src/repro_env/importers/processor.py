@@ -11,7 +11,7 @@ from typing import Any
 
 from ..probes.cpu import DISPATCH_FLAGS
 from ..probes.keys import blank
-from .dump import Dump
+from .dump import MOST_LINES, Dump
 from .words import NOT_REPORTED
 
 ARCHITECTURES = ("x86_64", "amd64", "aarch64", "arm64", "ppc64le", "ppc64", "s390x", "i686", "i386", "armv7l",
@@ -35,6 +35,7 @@ _HYPERVISOR = ("hypervisor vendor", "hypervisor-anbieter", "constructeur d'hyper
                "\u8d85\u7ba1\u7406\u5668\u5382\u5546", "\u865a\u62df\u5316\u5382\u5546")
 _RANGE = re.compile(r"\d+(?:-\d+)?(?:,\d+(?:-\d+)?)*")
 _ROW = re.compile(r"([^:\uff1a=]{1,60}?)\s*[:\uff1a=]\s*(.*)")
+_SEPARATORS = frozenset(":\uff1a=")
 _APPLE = re.compile(r"(?:Apple M\d|Intel\(R\)|VirtualApple)[\w ()@.+-]{0,80}")
 #: Windows' numbers of processor architectures.
 _WINDOWS = {"9": "x86_64", "12": "aarch64", "0": "i686"}
@@ -47,7 +48,7 @@ class Block:
     def __init__(self, dump: Dump) -> None:
         field = dump.fields.get("CPU")
         self.closed = field is not None and field.closed
-        lines = _unwrapped(field.lines if field else [])
+        lines = _unwrapped(field.lines[:MOST_LINES] if field else [])
         if field is not None and field.cut and len(field.lines) > 1:
             lines = lines[:-1]
         self.lines = lines
@@ -102,7 +103,7 @@ def _unwrapped(lines: list[str]) -> list[str]:
     rows: list[str] = []
     pieces: list[str] = []
     for line in lines:
-        bare_words = pieces and line and ":" not in line and "=" not in line and line == line.lower()
+        bare_words = pieces and line and not _SEPARATORS & set(line) and line == line.lower()
         if bare_words and len(pieces[-1]) > 60:
             pieces.append(line)
             continue

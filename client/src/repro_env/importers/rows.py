@@ -9,7 +9,7 @@ import re
 from dataclasses import dataclass, replace
 from typing import Any
 
-from .dump import Dump
+from .dump import MOST_LINES, Dump
 from .words import NOT_RECORDED, is_silent
 
 _PIP = re.compile(r"\[(?:pip\d?|uv)\]\s+([A-Za-z0-9][\w.-]{0,120})(?:\s*===?\s*|\s+\(?)([\w.+!-]{1,120})\)?(?:\s.*)?")
@@ -66,7 +66,7 @@ def normalised(name: str) -> str:
 def packages(dump: Dump, python: Any) -> Packages:
     """Return what the rows say, with a note for each thing that was not believed."""
     field = dump.fields.get(_SECTION)
-    lines = _joined(field.lines) if field else []
+    lines = _joined(field.lines[:MOST_LINES]) if field else []
     if field is not None and field.cut and len(field.lines) > 1:
         lines = lines[:-1]
     elif field is not None and field.at_end and lines:
@@ -158,7 +158,7 @@ def _chosen(pip: list[Row], conda: list[Row], notes: list[str]) -> dict[str, Row
 def conda_build(dump: Dump, version: str) -> Row | None:
     """Return conda's own row of torch when it is the torch that was imported."""
     field = dump.fields.get(_SECTION)
-    for line in _joined(field.lines) if field else []:
+    for line in _joined(field.lines[:MOST_LINES]) if field else []:
         row = _conda_row(line)
         if row and row.name == "torch" and row.version == version and not row.by_pip:
             return row
