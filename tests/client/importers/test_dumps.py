@@ -132,7 +132,7 @@ DRESSES = {
     ),
     "byte order mark": lambda text: "\ufeff" + text,
     "log of a build": lambda text: "\n".join(f"2024-07-05T10:11:12.1234567Z {line}" for line in text.splitlines()),
-    "NUL between": lambda text: "\x00".join(text),
+    "NUL between": "\x00".join,
 }
 
 

@@ -66,14 +66,17 @@ def test_label_that_no_document_may_hold_is_refused_with_its_field():
 
 
 OTHERS = {
-    "nvidia-smi": "Mon Jul  1\n+-----------+\n| NVIDIA-SMI 535.161.08   Driver Version: 535.161.08   CUDA Version: 12.2 |\n",
+    "nvidia-smi": "Mon Jul  1\n+-----------+\n"
+    "| NVIDIA-SMI 535.161.08   Driver Version: 535.161.08   CUDA Version: 12.2 |\n",
     "nvidia-smi ": "GPU 0: NVIDIA A100-SXM4-80GB (UUID: GPU-00000000-0000-0000-0000-000000000000)\n",
     "Weights & Biases": json.dumps({"os": "Linux", "startedAt": "2026-02-11", "cudaVersion": "12.4"}, indent=1),
-    "transformers-cli env": "- `transformers` version: 4.19.0\n- Platform: Linux\n- PyTorch version (GPU?): 1.11.0 (False)\n",
+    "transformers-cli env": "- `transformers` version: 4.19.0\n- Platform: Linux\n"
+    "- PyTorch version (GPU?): 1.11.0 (False)\n",
     "accelerate env": "- `Accelerate` version: 0.12.0\n- Platform: Linux\n",
     "pip freeze": "numpy==1.26.4\ntorch==2.4.1\nscipy==1.13.0\n",
     "conda": "name: x\nchannels:\n  - pytorch\ndependencies:\n  - python=3.9\n",
-    "MLflow": "flavors:\n  python_function:\n    python_version: 3.12.0\n  pytorch:\n    pytorch_version: 2.6.0+cu124\n",
+    "MLflow": "flavors:\n  python_function:\n    python_version: 3.12.0\n  pytorch:\n"
+    "    pytorch_version: 2.6.0+cu124\n",
     "jax": "jax:    0.5.3\njaxlib: 0.5.3\nnumpy:  2.1.3\n",
     "Lightning": "* CUDA:\n\t- GPU:\n\t\t- NVIDIA A100\n",
     "detectron2": "----------\nsys.platform            linux\nPython                  3.7.7\n",

@@ -259,11 +259,13 @@ def test_compiler_and_system_files_are_not_what_torch_loads():
         ("C:\\CUDA\\bin\\cudnn_ops_infer64_8.dll", ["8"]),
         ("/usr/local/cuda/lib/libcudnn.7.dylib", ["7"]),
         (
-            "Probably one of the following:\n/usr/lib/libcudnn.so.9.1.0\n/usr/lib/libcudnn_adv.so.9.1.0\n/opt/libcudnn.so.10.2.3",
+            "Probably one of the following:\n/usr/lib/libcudnn.so.9.1.0\n/usr/lib/libcudnn_adv.so.9.1.0\n"
+            "/opt/libcudnn.so.10.2.3",
             ["9.1.0", "10.2.3"],
         ),
         (
-            "Probably one of the following:\n/a/libcudnn.so\n/a/libcudnn.so.7\n/a/libcudnn.so.7.1.2\n/a/libcudnn_static.a",
+            "Probably one of the following:\n/a/libcudnn.so\n/a/libcudnn.so.7\n/a/libcudnn.so.7.1.2\n"
+            "/a/libcudnn_static.a",
             ["7.1.2"],
         ),
         ("Probably one of the following:\n/a/libcudnn.so.7.6.5\n/b/libcudnn.so.7", ["7", "7.6.5"]),
@@ -321,7 +323,10 @@ def test_wheels_of_another_torch_build_are_not_its_libraries():
 
 
 def test_cuda_13_wheels_have_no_suffix():
-    rows = "[pip3] nvidia-cublas==13.0.0.19\n[pip3] nvidia-cudnn-cu13==9.13.0.50\n[pip3] nvidia-nccl-cu13==2.27.7\n[conda] x 1 0"
+    rows = (
+        "[pip3] nvidia-cublas==13.0.0.19\n[pip3] nvidia-cudnn-cu13==9.13.0.50\n"
+        "[pip3] nvidia-nccl-cu13==2.27.7\n[conda] x 1 0"
+    )
     libraries = stack_of(dump_text(torch="2.9.0+cu130", cuda="13.0", rows=rows))["libraries"]
     assert [libraries[name]["installed"] for name in ("cublas", "cudnn", "nccl")] == [
         "13.0.0.19",
@@ -393,7 +398,10 @@ def test_pip_row_wins_over_conda_row_and_the_other_is_noted():
 
 
 def test_wrapped_conda_row_is_read_as_one():
-    rows = "[conda] mkl                       2023.1.0\n         h213fc3f_46343    conda-forge\n[conda] torchvision 0.13.0 py310_cu116 pytorch"
+    rows = (
+        "[conda] mkl                       2023.1.0\n         h213fc3f_46343    conda-forge\n"
+        "[conda] torchvision 0.13.0 py310_cu116 pytorch"
+    )
     found = stack_of(dump_text(rows=rows))["distributions"]["installed"]
     assert (found[0]["version"], found[0]["origin"]) == ("2023.1.0", "conda:conda-forge")
 

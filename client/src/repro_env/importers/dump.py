@@ -124,14 +124,10 @@ def _segments(lines: list[str]) -> list[dict[str, Field]]:
             _begin(segments)
             current = None
             continue
-        if not line:
-            if current is not None:
-                current.lines.append(line)
-            continue
         if line == FENCE or _TITLES.get(line.lower(), "") is None:
             current = None
             continue
-        found = key_of(line)
+        found = key_of(line) if line else None
         if found is None or (found[0] == "CPU" and current is not None and current.key == "CPU"):
             if current is not None:
                 current.lines.append("" if _BANNER.match(line) else line)
