@@ -29,5 +29,5 @@ def test_links_between_pages_lead_somewhere(page: Path) -> None:
 
 def test_make_help_names_every_target_of_the_readme() -> None:
     named = set(re.findall(r"`?make ([a-z]+)", (ROOT / "README.md").read_text(encoding="utf-8")))
-    targets = set(re.findall(r"^([a-z-]+):.*## ", (ROOT / "Makefile").read_text(encoding="utf-8"), re.M))
+    targets = set(re.findall(r"^([a-z-]+):.*## ", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE))
     assert named <= targets, f"the README names {named - targets}, the Makefile does not"

@@ -53,8 +53,9 @@ def test_a_complete_document_is_valid_and_comes_back_as_it_is(machine: str) -> N
 
 @given(documents(1))
 def test_documents_with_erased_facts_are_valid_and_survive_validation_and_bytes(only: list[Document]) -> None:
-    assert validate(only[0]) == only[0]
-    assert validate(parse(canonical_bytes(only[0]))) == only[0]
+    document = {**only[0]}
+    assert validate(document) == document
+    assert validate(parse(canonical_bytes(document))) == document
 
 
 def test_validation_does_not_change_what_it_is_given() -> None:

@@ -155,7 +155,8 @@ def _rows() -> tuple[_Row, ...]:
 def _row(vendor: str, target: str, entry: str) -> _Row:
     name, facts = entry.split(":")
     values, _, needs = facts.partition(" if ")
-    sm_count, memory, form, *_ = [*values.split(), None, None, None]
+    words: list[str | None] = [*values.split(), None, None, None]
+    sm_count, memory, form = words[:3]
     if memory is not None and not memory.isdigit():
         memory, form = None, memory
     device = Device(

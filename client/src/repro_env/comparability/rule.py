@@ -53,8 +53,8 @@ class Rule:
     """What both kinds carry.
 
     ``why`` is a sentence with ``{expected}`` and ``{observed}`` (Distinction: both values as ``show`` prints them) or
-    ``{detail}`` and ``{side}`` (Condition). ``guaranteed`` ≤ ``expected`` ≤ ``possible`` are the levels that remain when the rule
-    bites. ``remedy`` is one thing the user can do; ``capture_how`` says how an unread fact gets read.
+    ``{detail}`` and ``{side}`` (Condition). ``guaranteed`` ≤ ``expected`` ≤ ``possible`` are the levels that remain
+    when the rule bites. ``remedy`` is one thing the user can do; ``capture_how`` says how an unread fact gets read.
     """
 
     id: str
