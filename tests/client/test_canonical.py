@@ -274,10 +274,14 @@ ADVERSARIAL: dict[str, bytes] = {
 }
 
 
+#: far above what any of these takes (under a second on a quiet machine), far below what a quadratic reader would.
+HANGING_S = 20
+
+
 @pytest.mark.parametrize("data", ADVERSARIAL.values(), ids=ADVERSARIAL)
-def test_no_input_costs_more_than_a_second(data: bytes) -> None:
+def test_no_input_keeps_the_reader_busy(data: bytes) -> None:
     assert len(data) <= MAX_BYTES
     started = time.process_time()
     refused = refusal_of(lambda: check_canonical(parse(data)))
     assert refused is None or len(str(refused)) < 300
-    assert time.process_time() - started < 1
+    assert time.process_time() - started < HANGING_S
