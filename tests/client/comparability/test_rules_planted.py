@@ -202,6 +202,7 @@ PLANTED: dict[str, Planted] = {
     "blas-kernels-host": cpu("threads.blas_pools", [POOL], [{**POOL, "architecture": "Haswell"}]),
     "glibc-caps": cpu("variables.values.GLIBC_TUNABLES", None, "glibc.cpu.hwcaps=-AVX2"),
     "processor": cpu("cpu.microarchitecture", "6-143", "6-106"),
+    "unvetted-kernels": gpu("libraries.unvetted_kernels", ["kernel.so@0a"], ["kernel.so@0b"]),
     "library-conflicts": gpu("libraries.cudnn.conflicts", [], ["two-copies"]),
     "cuda-build": gpu("frameworks.torch.cuda_build", "12.4", "12.6"),
     "vcs-revisions": cpu(INSTALLED, [distribution("project", "1.0", revision="a" * 40)],

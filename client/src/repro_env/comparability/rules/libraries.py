@@ -175,6 +175,11 @@ def cuda_build(facts: Facts) -> Any:
     return f"ROCm {prefix(rocm, 2)}" if rocm else UNUSED
 
 
+def unvetted(facts: Facts) -> Any:
+    """Mapped extensions outside known distributions: code of which nothing is known but its identity."""
+    return facts.read("libraries.unvetted_kernels") or UNUSED
+
+
 _LOADED_SOURCE = ("pytorch issue 80637: RUNPATH gives way to LD_LIBRARY_PATH", "audiocraft issue 186")
 
 WRONG: tuple[AnyRule, ...] = tuple(
@@ -203,4 +208,11 @@ RULES: tuple[AnyRule, ...] = (
                   "cusparse-installed"),
         project=cuda_build),
     *(rule for kind in KINDS for rule in _rules_of(kind)),
+    Distinction(
+        id="unvetted-kernels", layer="libraries", cause="build_variant", set_by=SetBy.PROGRAM,
+        guaranteed=Level.STATISTICAL, expected=Level.CURVE, possible=Level.BITWISE,
+        why="extensions outside known distributions: {expected} against {observed}",
+        effect="code built on the spot may compute anything",
+        remedy="build the extension from the same source with the same flags, or package it", confidence="documented",
+        source=("PyTorch documentation, custom C++ and CUDA operators",), project=unvetted),
 )
