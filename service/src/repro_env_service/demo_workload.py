@@ -6,9 +6,8 @@ Run by the demo under ``repro-env run``. It reports the digest of its final weig
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
-
 import repro_env
+from numpy.typing import NDArray
 
 SAMPLES, FEATURES, HIDDEN, STEPS = 1024, 256, 512, 60
 

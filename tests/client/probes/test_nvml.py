@@ -31,8 +31,8 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., str]:
             path = folder / str(len(made)) / "libnvidia-ml.so.1"
             path.parent.mkdir()
             source = Path(__file__).with_name("nvml.c")
-            subprocess.run([str(COMPILER), "-shared", "-fPIC", "-w", *(f"-D{switch}" for switch in switches), "-o", path,
-                            source], check=True)
+            subprocess.run([str(COMPILER), "-shared", "-fPIC", "-w", *(f"-D{switch}" for switch in switches),
+                            "-o", path, source], check=True)
             made[switches] = str(path)
         return made[switches]
 
