@@ -71,9 +71,8 @@ HARMLESS_ON_GPU: dict[str, dict[str, Any]] = {
     "launch blocking": {"variables.values.CUDA_LAUNCH_BLOCKING": "1"},
     "allocator options": {"variables.values.PYTORCH_CUDA_ALLOC_CONF": "expandable_segments:True"},
     "module loading": {"variables.values.CUDA_MODULE_LOADING": "EAGER"},
-    "CPU precision": {"precision.fp32_mkldnn_matmul": "bf16"},
     "word for the same precision": {"precision.fp32_cuda_matmul": "ieee"},
-    "oneDNN cap": {"variables.values.ONEDNN_MAX_CPU_ISA": "AVX2"},
+    "oneDNN cap at what float32 uses anyway": {"variables.values.ONEDNN_MAX_CPU_ISA": "AVX512_CORE"},
     "four-part library version": {"libraries.cudnn": {**library("9.1.0"), "installed": "9.1.0.70"}},
 }
 CASES = [pytest.param("cpu", change_, id=name) for name, change_ in HARMLESS_ON_CPU.items()] + [
@@ -90,17 +89,40 @@ def test_harmless_difference_is_silent(machine: str, planted: dict[str, Any], qu
     assert verdict.guaranteed is Level.BITWISE
 
 
+#: the switch as older and as newer versions of torch show it.
+MEDIUM: list[dict[str, Any]] = [
+    {"precision.float32_matmul_precision": "medium", "precision.fp32_mkldnn_matmul": None},
+    {"precision.float32_matmul_precision": "medium", "precision.fp32_mkldnn_matmul": "bf16"}]
+
+
+@pytest.mark.parametrize("medium", MEDIUM)
+def test_precision_medium_without_bf16_is_silent(medium: dict[str, Any]) -> None:
+    base = complete_document(**{"cpu.instruction_sets": ["avx2"], "precision.fp32_mkldnn_matmul": None})
+    assert not judge(Facts.of(base), Facts.of(change(base, **medium))).reasons
+
+
+@pytest.mark.parametrize("medium", MEDIUM)
+def test_precision_medium_capped_below_bf16_is_silent(medium: dict[str, Any]) -> None:
+    base = complete_document(**{"variables.values.ONEDNN_MAX_CPU_ISA": "AVX2", "precision.fp32_mkldnn_matmul": None})
+    assert not judge(Facts.of(base), Facts.of(change(base, **medium))).reasons
+
+
 @pytest.mark.parametrize("planted", [
-    {"precision.float32_matmul_precision": "medium"}, {"cpu.instruction_sets": ["avx2"]}])
-def test_precision_medium_without_bf16_units_is_silent(planted: dict[str, Any]) -> None:
-    base = complete_document(**{"cpu.instruction_sets": ["avx2"]})
-    assert not judge(Facts.of(base), Facts.of(change(base, **planted))).reasons
+    {"variables.values.ONEDNN_DEFAULT_FPMATH_MODE": "BF16"}, {"variables.values.ONEDNN_MAX_CPU_ISA": "AVX2"},
+    {"variables.values.MKL_CBWR": "AVX2"}, {"variables.values.MKL_ENABLE_INSTRUCTIONS": "AVX2"}])
+def test_settings_of_libraries_that_a_numpy_program_does_not_load_are_silent(planted: dict[str, Any]) -> None:
+    base = complete_document("exit", **{"frameworks.torch.imported": False, "libraries.mkl.loaded": None})
+    verdict = judge(Facts.of(base), Facts.of(change(base, **planted)))
+    assert (verdict.guaranteed, verdict.reasons) == (Level.BITWISE, ())
 
 
-def test_precision_medium_capped_below_bf16_is_silent() -> None:
-    base = complete_document(**{"variables.values.ONEDNN_MAX_CPU_ISA": "AVX2"})
-    other = change(base, **{"precision.float32_matmul_precision": "medium"})
-    assert not judge(Facts.of(base), Facts.of(other)).reasons
+def test_mixed_switches_are_judged_by_what_is_in_force() -> None:
+    """Torch refuses to tell the old switch once a program has used the new ones; TF32 does nothing on a CPU."""
+    base = complete_document()
+    other = change(base, **{"precision.float32_matmul_precision": {"unread": "not-reported"},
+                            **{f"precision.fp32_mkldnn_{name}": "tf32" for name in ("matmul", "conv", "rnn")}})
+    verdict = judge(Facts.of(base), Facts.of(other))
+    assert (verdict.guaranteed, verdict.reasons, verdict.assumes) == (Level.BITWISE, (), ())
 
 
 def test_tf32_switch_does_nothing_before_ampere() -> None:

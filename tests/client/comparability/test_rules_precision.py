@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from documents import change, complete_document
 
 from repro_env.comparability.judge import judge
+from repro_env.comparability.levels import Level
 from repro_env.comparability.reading import Facts
 from repro_env.comparability.rules.precision import default_precision
 
@@ -47,3 +49,31 @@ def test_stated_facts_win_over_the_name(stated: dict[str, Any]) -> None:
     left = Facts.of({"stack": {"accelerators": {"devices": [{"name": "RTX 3090", **stated}]}}})
     right = Facts.of({"stack": {"accelerators": {"devices": [{"name": "RTX 3090"}]}}})
     assert judge(left, right).reasons
+
+
+@pytest.mark.parametrize(("sets", "cap", "lowered"), [
+    (["avx512_bf16", "avx512f"], None, True), (["bf16", "asimd"], None, True),
+    (["avx512bw", "avx512dq", "avx512f", "avx512vl"], None, True),
+    (["avx512bw", "avx512dq", "avx512f", "avx512vl"], "AVX512_CORE", True),
+    (["avx512bw", "avx512dq", "avx512f", "avx512vl"], "AVX2", False),
+    (["avx512f"], None, False), (["avx2"], None, False)])
+@pytest.mark.parametrize("newer", [True, False])
+def test_medium_acts_where_onednn_has_bfloat16(sets: list[str], cap: str | None, lowered: bool, newer: bool) -> None:
+    """Measured: with AVX-512 and no bfloat16 unit, *medium* changes the products of torch all the same."""
+    base = complete_document(**{"cpu.instruction_sets": sets, "variables.values.ONEDNN_MAX_CPU_ISA": cap,
+                                "precision.fp32_mkldnn_matmul": "none" if newer else None})
+    other = change(base, **{"precision.float32_matmul_precision": "medium",
+                            "precision.fp32_mkldnn_matmul": "bf16" if newer else None})
+    verdict = judge(Facts.of(base), Facts.of(other))
+    assert {reason.rule for reason in verdict.reasons} == ({"cpu-products", "host-products"} if lowered else set())
+
+
+@pytest.mark.parametrize("planted", [
+    {"variables.values.MKL_CBWR": "AVX2"}, {"variables.values.ONEDNN_MAX_CPU_ISA": "AVX2"},
+    {"variables.values.ONEDNN_DEFAULT_FPMATH_MODE": "BF16"}, {"precision.fp32_mkldnn_conv": "bf16"}])
+def test_what_steers_the_host_is_not_guaranteed_on_a_gpu(planted: dict[str, Any]) -> None:
+    """Initial values, and parts of a model, may be computed on the host of a GPU run."""
+    base = complete_document("exit", machine="h100")
+    verdict = judge(Facts.of(base), Facts.of(change(base, **planted)))
+    assert verdict.guaranteed < Level.BITWISE
+    assert verdict.expected is Level.BITWISE

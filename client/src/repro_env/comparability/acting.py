@@ -124,15 +124,20 @@ def imported(facts: Facts, framework: str) -> bool:
     return bool(facts.read(f"frameworks.{framework}.imported"))
 
 
-HEAVY = ("torch", "jax", "tensorflow")
+def using_any(*frameworks: str) -> Callable[[Projection], Projection]:
+    """Limit a projection to sides whose process imported one of ``frameworks``, or that were seen from outside."""
+    def decorate(project: Projection) -> Projection:
+        @wraps(project)
+        def limited(facts: Facts) -> Any:
+            return project(facts) if not in_process(facts) or any_imported(facts, frameworks) else UNUSED
+        return limited
+    return decorate
 
 
-def by_heavy_framework(facts: Facts) -> bool:
-    """Tell whether the process imported a framework with kernels of its own, or was seen from outside."""
-    if not in_process(facts):
-        return True
+def any_imported(facts: Facts, frameworks: tuple[str, ...]) -> bool:
+    """Tell whether the process imported one of ``frameworks``; one that surely was decides, whatever is unread."""
     lacking: dict[str, str] = {}
-    for name in HEAVY:
+    for name in frameworks:
         try:
             if facts.read(f"frameworks.{name}") is not None and imported(facts, name):
                 return True
@@ -141,6 +146,14 @@ def by_heavy_framework(facts: Facts) -> bool:
     if lacking:
         raise Missing(lacking)
     return False
+
+
+HEAVY = ("torch", "jax", "tensorflow")
+
+
+def by_heavy_framework(facts: Facts) -> bool:
+    """Tell whether the process imported a framework with kernels of its own, or was seen from outside."""
+    return not in_process(facts) or any_imported(facts, HEAVY)
 
 
 def present(value: Any) -> Any:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import Any, Callable
 
-from ..acting import UNUSED, on_cpu, present, using, variable
+from ..acting import UNUSED, on_cpu, present, using, using_any, variable
 from ..levels import Level, SetBy
 from ..processors import level_of_model, vector_level
 from ..reading import Facts
 from ..rule import AnyRule, Distinction, Projection, show_value
+from .libraries import not_loaded
+from .precision import WITH_ONEDNN
 from .threads import pools, without_torch
 
 
@@ -74,22 +76,30 @@ _ONEDNN_BASE = "AVX512_CORE"
 _MKL_CAPS = ("MKL_CBWR", "MKL_ENABLE_INSTRUCTIONS", "MKL_DEBUG_CPU_TYPE")
 
 
-@on_cpu
-@using("torch")
-def onednn_cap(facts: Facts) -> Any:
+def isa_cap(facts: Facts) -> Any:
     """Cap on oneDNN: AVX512_CORE and above are equal for float32."""
     value = (variable(facts, "ONEDNN_MAX_CPU_ISA") or variable(facts, "DNNL_MAX_CPU_ISA") or "").upper()
     return "none" if value in ("", "DEFAULT", "ALL") or value.startswith(_ONEDNN_BASE) else value
 
 
-@on_cpu
-def mkl_caps(facts: Facts) -> Any:
+def caps_of_mkl(facts: Facts) -> Any:
     """Caps on MKL; a cap at AVX512 on a CPU that has it changes nothing."""
-    if facts.read("libraries.mkl") is None:
+    if facts.read("libraries.mkl") is None or not_loaded(facts, "mkl"):
         return UNUSED
     has = "avx512f" in (facts.read("cpu.instruction_sets") or ())
     values = [f"{name}={value}" for name in _MKL_CAPS if (value := variable(facts, name)) is not None]
     return [value for value in values if not (has and value.rpartition("=")[2].upper() == "AVX512")] or "none"
+
+
+onednn_cap = on_cpu(using_any(*WITH_ONEDNN)(isa_cap))
+mkl_caps = on_cpu(caps_of_mkl)
+
+
+@using("torch")
+def host_caps(facts: Facts) -> Any:
+    """The same two wherever the process computed: initial values and preprocessing are made on the host."""
+    mkl = caps_of_mkl(facts)
+    return [f"oneDNN {isa_cap(facts)}", f"MKL {'not used' if mkl is UNUSED else show_value(mkl)}"]
 
 
 def glibc_caps(facts: Facts) -> Any:
@@ -129,9 +139,12 @@ RULES: tuple[AnyRule, ...] = (
           expected=Level.CURVE, remedy="unset ATEN_CPU_CAPABILITY, or run on CPUs of one level",
           subsumes=("torch-host-capability",)),
     _rule("onednn-cap", "oneDNN capped at {expected} against {observed}", onednn_cap, expected=Level.CURVE,
-          remedy="set ONEDNN_MAX_CPU_ISA the same"),
+          remedy="set ONEDNN_MAX_CPU_ISA the same", subsumes=("host-caps",)),
     _rule("mkl-caps", "MKL capped by {expected} against {observed}", mkl_caps, expected=Level.CURVE,
-          remedy="set MKL_CBWR and MKL_ENABLE_INSTRUCTIONS the same"),
+          remedy="set MKL_CBWR and MKL_ENABLE_INSTRUCTIONS the same", subsumes=("host-caps",)),
+    _rule("host-caps", "libraries capped at {expected} against {observed} on the host", host_caps,
+          expected=Level.BITWISE, remedy="set ONEDNN_MAX_CPU_ISA, MKL_CBWR and MKL_ENABLE_INSTRUCTIONS the same",
+          effect="initial values drawn or decomposed on the host may differ"),
     _rule("numpy-simd", "NumPy SIMD {expected} against {observed}", without_torch(numpy_simd), expected=Level.CURVE,
           remedy="unset NPY_DISABLE_CPU_FEATURES, or run on CPUs of one level", subsumes=("numpy-simd-host",)),
     _rule("blas-kernels", "BLAS kernels {expected} against {observed}", without_torch(pools("architecture")),

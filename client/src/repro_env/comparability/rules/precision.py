@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import Any, Callable
 
-from ..acting import UNUSED, devices, in_process, on_cpu, on_gpu, present, using, variable
+from ..acting import UNUSED, devices, in_process, on_cpu, on_gpu, present, using, using_any, variable
 from ..levels import Level, SetBy
 from ..reading import Facts
 from ..rule import AnyRule, Distinction, Projection
 from ..versions import older
 
+#: frameworks that compute with oneDNN on a CPU.
+WITH_ONEDNN = ("torch", "tensorflow")
 #: first compute capability with TF32 (and bfloat16) matrix units.
 AMPERE = (8, 0)
 _TF32_PAPER = "PyTorch documentation, Numerical accuracy: TensorFloat-32 on Ampere"
@@ -83,27 +85,44 @@ def tf32_override(facts: Facts) -> Any:
     return {None: "unset", "0": "TF32 off everywhere"}.get(value, "TF32 on everywhere")
 
 
-@on_cpu
-@using("torch")
-def cpu_products(facts: Facts) -> Any:
-    """Float32 products on the CPU: *medium* and bf16 act only where the CPU has bf16 units, TF32 never does."""
-    asked = [facts.read("precision.float32_matmul_precision") == "medium",
-             facts.read("precision.fp32_mkldnn_matmul") == "bf16", facts.read("precision.fp32_mkldnn_conv") == "bf16"]
-    return "bfloat16" if any(asked) and has_bf16(facts) else "IEEE float32"
+#: instruction sets that together let torch hand float32 products to oneDNN in bfloat16 where no unit has it.
+EMULATING = frozenset(("avx512bw", "avx512vl", "avx512dq"))
+
+
+def products_on_cpu(facts: Facts) -> Any:
+    """Float32 products on the CPU: *medium* and bf16 act where oneDNN has bfloat16, TF32 acts nowhere.
+
+    The newer switches say what is in force; the older one counts only where a version has no newer ones.
+    """
+    asked = [facts.read(f"precision.fp32_mkldnn_{operation}") for operation in ("matmul", "conv", "rnn")]
+    lowered = "bf16" in asked or (
+        asked[0] is None and facts.read("precision.float32_matmul_precision") == "medium")
+    return "bfloat16" if lowered and has_bf16(facts) else "IEEE float32"
 
 
 def has_bf16(facts: Facts) -> bool:
-    """Tell whether oneDNN may use bfloat16 units of this CPU."""
-    units = {"avx512_bf16", "amx_bf16", "bf16"} & set(facts.read("cpu.instruction_sets") or ())
+    """Tell whether oneDNN may compute in bfloat16 here: by units of the CPU, or emulated with AVX-512."""
+    sets = set(facts.read("cpu.instruction_sets") or ())
     cap = (variable(facts, "ONEDNN_MAX_CPU_ISA") or variable(facts, "DNNL_MAX_CPU_ISA") or "").upper()
-    return bool(units) and not (cap and "BF16" not in cap and "AMX" not in cap)
+    if cap and not cap.startswith(("AVX512_CORE", "AVX10", "DEFAULT", "ALL")):
+        return False
+    return bool({"avx512_bf16", "amx_bf16", "bf16", "avx_ne_convert"} & sets) or sets >= EMULATING
 
 
-@on_cpu
-def onednn_fpmath(facts: Facts) -> Any:
+def fpmath(facts: Facts) -> Any:
     """``ONEDNN_DEFAULT_FPMATH_MODE`` lowers convolutions; no API shows it."""
     value = variable(facts, "ONEDNN_DEFAULT_FPMATH_MODE") or variable(facts, "DNNL_DEFAULT_FPMATH_MODE")
     return (value or "STRICT").upper()
+
+
+cpu_products = on_cpu(using("torch")(products_on_cpu))
+onednn_fpmath = on_cpu(using_any(*WITH_ONEDNN)(fpmath))
+
+
+@using("torch")
+def host_products(facts: Facts) -> Any:
+    """The same two wherever the process computed: parts of a model, or its initial values, may lie on the host."""
+    return [products_on_cpu(facts), fpmath(facts)]
 
 
 def switch(path: str, limit: Callable[[Projection], Projection]) -> Projection:
@@ -169,10 +188,14 @@ RULES: tuple[AnyRule, ...] = (
           remedy="pass kernel_options={'PRECISION': 'ieee'} or set the same default",
           confidence="observed", source=("pytorch issue 161022",)),
     _rule("cpu-products", "CPU products in {expected} against {observed}", cpu_products, confidence="proven",
-          remedy="call torch.set_float32_matmul_precision('highest') on both sides", source=_MEASURED),
+          remedy="call torch.set_float32_matmul_precision('highest') on both sides", source=_MEASURED,
+          subsumes=("host-products",)),
     _rule("onednn-fpmath", "oneDNN arithmetic {expected} against {observed} (ONEDNN_DEFAULT_FPMATH_MODE)",
           onednn_fpmath, remedy="unset ONEDNN_DEFAULT_FPMATH_MODE on both sides", confidence="proven",
-          source=_MEASURED),
+          source=_MEASURED, subsumes=("host-products",)),
+    _rule("host-products", "CPU products in {expected} against {observed} on the host", host_products,
+          expected=Level.BITWISE, effect="seen only in what the host computes", source=_MEASURED, confidence="proven",
+          remedy="call torch.set_float32_matmul_precision('highest') and unset ONEDNN_DEFAULT_FPMATH_MODE"),
     _rule("fp16-reduction", "float16 sums reduced in lower precision {expected} against {observed}",
           switch("precision.fp16_reduced_reduction", lambda project: on_gpu(using("torch")(project))),
           expected=Level.CURVE, effect="order and width of partial sums in float16 products",
