@@ -49,7 +49,7 @@ def test_the_answer_repeats_the_level_asked(answer: Answer, words: str) -> None:
 
 
 def test_a_verdict_on_stacks_says_so() -> None:
-    assert "(of the stacks; the programs were not observed)" in render_text(verdict(scope=Scope.STACK), columns=100)
+    assert "(the stacks alone)" in render_text(verdict(scope=Scope.STACK), columns=100)
 
 
 @pytest.mark.parametrize(("question", "words"), [(Question.REPEAT, "Should they repeat at level curve?"),
@@ -61,7 +61,7 @@ def test_the_question_is_in_the_answer(question: Question, words: str) -> None:
 def test_the_three_ends_stand_with_their_meaning() -> None:
     text = render_text(verdict(guaranteed=Level.NONE), columns=100)
     assert "  expected    curve       the same up to float noise" in text
-    assert "  guaranteed  none        nothing, whatever was not read" in text
+    assert "  guaranteed  none        nothing yet: too much that matters was not read" in text
     assert "  possible    bitwise     the same bits; nothing rules them out" in text
 
 

@@ -22,7 +22,7 @@ MEANING = {
     Level.NONE: "any difference: one side may be wrong, or measures something else",
 }
 #: what the lowest guarantee and the highest possibility mean, which are no news about the results.
-_NOTHING_GUARANTEED = "nothing, whatever was not read"
+_NOTHING_GUARANTEED = "nothing yet: too much that matters was not read"
 _NOTHING_RULED_OUT = "the same bits; nothing rules them out"
 _ANSWER = {
     Answer.YES: "yes, guaranteed",
@@ -87,7 +87,7 @@ def answer_line(verdict: Verdict) -> str:
         answer = f"unknown: nothing that was read stands against it, but {_matters(lowering)} not read"
     else:
         answer = _ANSWER[verdict.answer]
-    scope = " (of the stacks; the programs were not observed)" if verdict.scope is Scope.STACK else ""
+    scope = " (the stacks alone)" if verdict.scope is Scope.STACK else ""
     return f"{_ASKED[verdict.question]} at level {verdict.level.word}? {answer[0].upper()}{answer[1:]}{scope}."
 
 

@@ -76,7 +76,7 @@ def default_precision(facts: Facts) -> Any:
         return UNUSED
     if older(version, "1.7"):
         return "IEEE float32"
-    return "TF32 products and convolutions" if older(version, "1.12") else "IEEE products, TF32 convolutions"
+    return "TF32 products and convolutions" if older(version, "1.12") else "IEEE float32 with TF32 convolutions"
 
 
 def tf32_override(facts: Facts) -> Any:
@@ -179,8 +179,7 @@ RULES: tuple[AnyRule, ...] = (
     _rule("tf32-override", "{expected} against {observed} (NVIDIA_TF32_OVERRIDE, not visible in torch)",
           on_gpu(tf32_override), remedy="unset NVIDIA_TF32_OVERRIDE on both sides",
           source=("NVIDIA cuBLAS documentation, NVIDIA_TF32_OVERRIDE",)),
-    _rule("default-precision", "by default {expected} against {observed}: torch version and GPU decide, "
-          "unless the program sets it", default_precision, remedy=_SET_TF32,
+    _rule("default-precision", "by default {expected} against {observed}", default_precision, remedy=_SET_TF32,
           source=(_TF32_PAPER, "PyTorch 1.12 release notes: TF32 products off by default",
                   "pytorch issues 53635, 78275", "transformers issue 16588")),
     _rule("flex-attention-precision", "FlexAttention products in {expected} against {observed}",
