@@ -118,12 +118,13 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--data", type=Path, default=Path(".demo"), help="folder for database and spool")
     parser.add_argument("--left", type=Path, default=DUMPS[0], help="environment dump of the baseline")
     parser.add_argument("--right", type=Path, default=DUMPS[1], help="environment dump held against it")
+    parser.add_argument("--port", type=int, default=PREFERRED_PORT, help="port to serve on, another if it is taken")
     options = parser.parse_args(arguments)
     started = time.monotonic()
     data = options.data.resolve()
     data.mkdir(parents=True, exist_ok=True)
     try:
-        with service(data) as server:
+        with service(data, options.port) as server:
             demo = Demo(data, server)
             demo.tell.say(f"repro-env demo: a service is running on {server}")
             same_machine(demo)
@@ -202,9 +203,9 @@ def close(demo: Demo, seconds: float) -> None:
 
 
 @contextmanager
-def service(data: Path) -> Iterator[str]:
+def service(data: Path, preferred: int) -> Iterator[str]:
     """Run the service on a free loopback port over ``data``; stop it by its own process id at the end."""
-    port = free_port(PREFERRED_PORT)
+    port = free_port(preferred)
     log = data / "service.log"
     with log.open("ab") as output:
         process = subprocess.Popen([sys.executable, "-m", "repro_env_service", "serve", "--port", str(port),

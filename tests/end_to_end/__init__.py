@@ -1,0 +1,1 @@
+"""The product as a person meets it: real processes, a real service, a real browser-less terminal."""

@@ -1,0 +1,103 @@
+"""The demo tells what is there: its story holds, nothing in it is canned, and it leaves nothing running."""
+
+from __future__ import annotations
+
+import os
+import re
+import socket
+import subprocess
+import sys
+import urllib.request
+from pathlib import Path
+
+import pytest
+
+DUMPS = Path(__file__).parents[2] / "service" / "src" / "repro_env_service" / "demo_dumps"
+LEFT, RIGHT = sorted(DUMPS.glob("*.txt"))
+
+
+def tell(data: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    environment = {**os.environ, "NO_COLOR": "1"}
+    return subprocess.run([sys.executable, "-m", "repro_env_service.demo", "--data", str(data), *arguments],
+                          env=environment, capture_output=True, text=True, timeout=110, check=False)
+
+
+@pytest.fixture(scope="module")
+def story(tmp_path_factory: pytest.TempPathFactory) -> str:
+    done = tell(tmp_path_factory.mktemp("with a space"))
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def chapter(story: str, number: int) -> str:
+    """Return the text of one chapter."""
+    parts = re.split(r"^\d\. .*\n─+$", story, flags=re.MULTILINE)
+    return parts[number]
+
+
+def verdicts(text: str) -> list[str]:
+    """Return the verdicts shown in a chapter."""
+    return re.split(r"^\$ repro-env compare .*$", text, flags=re.MULTILINE)[1:]
+
+
+def test_two_captures_of_this_machine_are_one_stack(story: str) -> None:
+    (verdict,) = verdicts(chapter(story, 1))
+    assert "Same stack; whether the program repeats was not observed." in verdict
+    assert "to cover: run the program under `repro-env run`" in verdict
+
+
+def test_one_thread_twice_is_guaranteed_bitwise_and_the_digests_agree(story: str) -> None:
+    verdict, _ = verdicts(chapter(story, 2))
+    assert "Comparable at level bitwise? Yes, guaranteed." in verdict
+    assert "result weights: equal" in verdict
+
+
+def test_two_threads_are_not_guaranteed_bitwise_and_the_thread_rule_comes_first(story: str) -> None:
+    _, verdict = verdicts(chapter(story, 2))
+    assert "Comparable at level bitwise? No." in verdict
+    first = verdict.partition("1. ")[2].partition("2. ")[0]
+    assert "openblas 1 against openblas 2" in first
+    assert "rule: blas-threads" in first
+
+
+def test_two_gpu_dumps_are_compared_over_rest_with_reasons(story: str) -> None:
+    text = chapter(story, 3)
+    assert '"answer": "no"' in text
+    assert "GPU architecture 7.5 against 8.9" in text
+
+
+def test_a_job_is_warned_on_stderr(story: str) -> None:
+    text = chapter(story, 4)
+    assert "  | repro-env: WARNING against baseline" in text
+    assert "  |            remedy: " in text
+
+
+def test_story_says_where_the_data_lies_and_how_to_go_on(story: str) -> None:
+    assert "with a space" in story.rpartition("Done")[2]
+    assert "make serve" in story
+
+
+def test_other_dumps_on_a_taken_port_give_another_verdict_and_nothing_stays_running(tmp_path: Path) -> None:
+    with socket.socket() as taken:
+        taken.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        done = tell(tmp_path, "--left", str(RIGHT), "--right", str(RIGHT), "--port", str(taken.getsockname()[1]))
+    assert done.returncode == 0, done.stderr
+    assert "is taken; taking another one." in done.stdout
+    text = chapter(done.stdout, 3)
+    assert "GPU architecture" not in text
+    assert "No difference found" in text
+    server = re.search(r"service is running on (\S+)", done.stdout)
+    assert server is not None
+    with pytest.raises(OSError):
+        urllib.request.urlopen(server.group(1) + "/livez", timeout=2)
+
+
+def test_a_dump_that_is_none_stops_the_demo_with_the_step_that_failed(tmp_path: Path) -> None:
+    nonsense = tmp_path / "nonsense.txt"
+    nonsense.write_text("nothing of the kind\n")
+    done = tell(tmp_path, "--left", str(nonsense))
+    assert done.returncode == 1
+    assert "The demo stopped: repro-env import" in done.stderr
+    assert "Traceback" not in done.stderr
