@@ -11,6 +11,7 @@ from __future__ import annotations
 import copy
 from typing import Any
 
+from repro_env import variables
 from repro_env.comparability.reading import PROGRAM_SECTIONS
 from repro_env.fingerprint.facts import SCHEMA_VERSION
 
@@ -19,18 +20,8 @@ Document = dict[str, Any]
 LIBRARIES = ("cuda_runtime", "cublas", "cudnn", "cufft", "cusolver", "cusparse", "nccl", "nvjitlink", "nvrtc", "triton",
              "miopen", "rccl", "mkl", "onednn", "openblas", "openmp")
 FRAMEWORKS = ("torch", "jax", "tensorflow", "numpy", "scipy", "scikit_learn")
-#: every variable a rule looks at, unset.
-VARIABLES = (
-    "ATEN_CPU_CAPABILITY", "CUBLAS_WORKSPACE_CONFIG", "CUDA_CACHE_DISABLE", "CUDA_FORCE_PTX_JIT",
-    "CUDA_LAUNCH_BLOCKING", "CUDA_MODULE_LOADING", "DNNL_DEFAULT_FPMATH_MODE", "DNNL_MAX_CPU_ISA",
-    "FLASH_ATTENTION_DETERMINISTIC", "GLIBC_TUNABLES", "GOMP_SPINCOUNT", "HIPBLASLT_TENSILE_LIBPATH", "KMP_BLOCKTIME",
-    "LD_LIBRARY_PATH", "LD_PRELOAD", "MIOPEN_FIND_ENFORCE", "MIOPEN_FIND_MODE", "MKL_CBWR", "MKL_DEBUG_CPU_TYPE",
-    "MKL_DYNAMIC", "MKL_ENABLE_INSTRUCTIONS", "MKL_NUM_THREADS", "NCCL_ALGO", "NCCL_CONF_FILE", "NCCL_MAX_NCHANNELS",
-    "NCCL_MIN_NCHANNELS", "NCCL_NVLS_ENABLE", "NCCL_PROTO", "NPY_DISABLE_CPU_FEATURES", "NUMEXPR_NUM_THREADS",
-    "NVIDIA_TF32_OVERRIDE", "NVTE_ALLOW_NONDETERMINISTIC_ALGO", "OMP_DYNAMIC", "OMP_NUM_THREADS", "OMP_SCHEDULE",
-    "OMP_WAIT_POLICY", "ONEDNN_DEFAULT_FPMATH_MODE", "ONEDNN_MAX_CPU_ISA", "OPENBLAS_CORETYPE", "OPENBLAS_NUM_THREADS",
-    "PYTHONHASHSEED", "PYTHONMALLOC", "PYTORCH_CUDA_ALLOC_CONF", "TF_CUDNN_DETERMINISTIC", "TF_DETERMINISTIC_OPS",
-    "TF_ENABLE_ONEDNN_OPTS", "TORCHINDUCTOR_MAX_AUTOTUNE", "TORCH_ALLOW_TF32_CUBLAS_OVERRIDE", "XLA_FLAGS")
+#: every variable a rule may look at, unset.
+VARIABLES = (*variables.ALLOWED, "GOMP_SPINCOUNT", "PYTHONMALLOC")
 
 
 def library(version: str, found: str = "wheel") -> Document:
@@ -128,6 +119,7 @@ def _determinism() -> Document:
     return {"deterministic_algorithms": True, "warn_only": False, "fill_uninitialized_memory": True,
             "cudnn_enabled": True, "cudnn_deterministic": True, "cudnn_benchmark": False, "cublas_workspace": None,
             "sdp_flash": True, "sdp_mem_efficient": True, "sdp_math": True, "sdp_cudnn": True, "mkldnn_enabled": True,
+            "mha_fastpath": True, "changed": [],
             "mkldnn_deterministic": False, "tunable_op": False, "tensorflow_op_determinism": None,
             "xla_deterministic": None, "nondeterministic_kernels": []}
 

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 LOOK_BUDGET_S = 1.0
 MAX_RESULTS = 256
 MAX_NAME = 200
+#: the fact that sums up drift for the rules; it is none itself.
+CHANGED = "determinism.changed"
 
 
 class Observation:
@@ -197,7 +199,7 @@ def drift(before: dict[str, Any], after: dict[str, Any]) -> list[dict[str, str]]
 
     left, right = dict(_leaves(before, "")), dict(_leaves(after, ""))
     return [{"path": path, "before": encode(left[path]).decode("utf-8"), "after": encode(right[path]).decode("utf-8")}
-            for path in sorted(left.keys() & right.keys()) if _drifted(left[path], right[path])]
+            for path in sorted(left.keys() & right.keys()) if path != CHANGED and _drifted(left[path], right[path])]
 
 
 def _drifted(before: Any, after: Any) -> bool:

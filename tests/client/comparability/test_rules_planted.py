@@ -18,6 +18,7 @@ from repro_env.comparability.rules.libraries import KINDS
 #: what a NumPy program without torch looks like.
 NUMPY_ONLY = {"frameworks.torch.imported": False}
 NCCL = {"collectives.backend": "nccl"}
+ROCM = {"frameworks.backend": "rocm"}
 
 
 class Planted(NamedTuple):
@@ -159,6 +160,8 @@ PLANTED: dict[str, Planted] = {
     "deterministic-mode": cpu("determinism.deterministic_algorithms", True, False),
     "cudnn-switches": gpu("determinism.cudnn_deterministic", True, False),
     "mkldnn-enabled": cpu("determinism.mkldnn_enabled", True, False),
+    "attention-fastpath": cpu("determinism.mha_fastpath", True, False),
+    "changed-while-running": cpu("determinism.changed", [], ["threads.torch_intraop: 4"]),
     "cublas-workspace": gpu("determinism.cublas_workspace", ":4096:8", ":16:8"),
     "attention-kernels": gpu("determinism.sdp_flash", True, False),
     "fill-uninitialized": cpu("determinism.fill_uninitialized_memory", True, False),
@@ -176,6 +179,19 @@ PLANTED: dict[str, Planted] = {
                                                 {"determinism.deterministic_algorithms": False}),
     "cpu-atomics-allowed": Planted("cpu", {"determinism.deterministic_algorithms": False},
                                    {"determinism.deterministic_algorithms": False}),
+    "emulated-precision": gpu("variables.values.CUBLAS_EMULATE_SINGLE_PRECISION", None, "1"),
+    "rocm-precision": gpu("variables.values.HIPBLASLT_ALLOW_TF32", None, "1", **ROCM),
+    "jax-precision": cpu("variables.values.JAX_ENABLE_X64", None, "1", **{"frameworks.jax": framework("0.5.3")}),
+    "gpu-kernel-choice": gpu("variables.values.TORCH_BLAS_PREFER_CUBLASLT", None, "1"),
+    "rocm-kernel-choice": gpu("variables.values.MIOPEN_FIND_MODE", None, "2", **ROCM),
+    "gpu-code-generation": gpu("variables.values.PTXAS_OPTIONS", None, "-O1"),
+    "compilation-switches": cpu("variables.values.TORCH_COMPILE_DISABLE", None, "1"),
+    "xla-flags": cpu("variables.values.XLA_FLAGS", None, "--xla_cpu_enable_fast_math=true",
+                     **{"frameworks.jax": framework("0.5.3")}),
+    "tensorflow-switches": cpu("variables.values.TF_ENABLE_ONEDNN_OPTS", None, "0",
+                               **{"frameworks.tensorflow": framework("2.10.0")}),
+    "mkl-threading": cpu("variables.values.MKL_DYNAMIC", None, "FALSE"),
+    "openmp-limits": cpu("variables.values.OMP_THREAD_LIMIT", None, "1"),
     "collective-backend": gpu("collectives.backend", "nccl", "gloo"),
     "collective-topology": gpu("collectives.topology", "one rack", "two racks", **NCCL),
     "collective-algorithm": gpu("collectives.algorithm", "Ring", "Tree", **NCCL),

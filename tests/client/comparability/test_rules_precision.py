@@ -68,6 +68,13 @@ def test_medium_acts_where_onednn_has_bfloat16(sets: list[str], cap: str | None,
     assert {reason.rule for reason in verdict.reasons} == ({"cpu-products", "host-products"} if lowered else set())
 
 
+def test_layers_are_lowered_by_units_of_the_cpu_only() -> None:
+    """Measured: without a bfloat16 unit a convolution gives the bits it gave before."""
+    base = complete_document(**{"cpu.instruction_sets": ["avx512bw", "avx512dq", "avx512f", "avx512vl"]})
+    verdict = judge(Facts.of(base), Facts.of(change(base, **{"precision.fp32_mkldnn_conv": "bf16"})))
+    assert (verdict.guaranteed, verdict.reasons) == (Level.BITWISE, ())
+
+
 @pytest.mark.parametrize("planted", [
     {"variables.values.MKL_CBWR": "AVX2"}, {"variables.values.ONEDNN_MAX_CPU_ISA": "AVX2"},
     {"variables.values.ONEDNN_DEFAULT_FPMATH_MODE": "BF16"}, {"precision.fp32_mkldnn_conv": "bf16"}])

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from repro_env import process
-from repro_env.probes.inprocess import Readings
+from repro_env.probes.inprocess import Readings, Seen
 
 UNREAD = {"unread": "too-early"}
 
@@ -37,6 +37,26 @@ def test_drift_is_sorted_by_path() -> None:
     after = {"threads": {"openmp": 2}, "cpu": {"torch_capability": "AVX512"}}
 
     assert [row["path"] for row in process.drift(before, after)] == ["cpu.torch_capability", "threads.openmp"]
+
+
+def test_a_switch_that_changed_after_the_first_step_is_told_with_its_value_there() -> None:
+    seen = Seen()
+    first = {"threads.torch_intraop": 8, "precision.flush_to_zero": False, "determinism.sdp_math": True,
+             "threads.openmp": None, "cpu.torch_capability": "AVX2"}
+    assert seen.changed(first) == UNREAD
+    seen.settled = True
+    assert seen.changed(first) == []
+    later = {**first, "threads.torch_intraop": 1, "precision.flush_to_zero": True, "threads.openmp": 4,
+             "cpu.torch_capability": "AVX512"}
+    assert seen.changed(later) == ["precision.flush_to_zero: false", "threads.torch_intraop: 8"]
+    assert seen.changed(first) == []
+
+
+def test_a_switch_that_cannot_be_read_any_more_is_no_change() -> None:
+    seen = Seen()
+    seen.settled = True
+    seen.changed({"precision.float32_matmul_precision": "high"})
+    assert seen.changed({"precision.float32_matmul_precision": {"unread": "not-reported"}}) == []
 
 
 def test_readings_become_sections_of_stack_and_program() -> None:

@@ -56,7 +56,12 @@ def test_unreadable_extension_leaves_the_list_unread(tmp_path: Path) -> None:
 
 
 def test_extensions_of_distributions_interpreter_and_system_are_vetted_elsewhere() -> None:
-    assert inprocess_mapped.unvetted(System(), System().mapped_files()) == []
+    script = ("import numpy, ctypes, ssl\n"
+              "from repro_env.probes.inprocess_mapped import unvetted\n"
+              "from repro_env.system import System\n"
+              "print(unvetted(System(), System().mapped_files()))")
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"
 
 
 def test_compiled_products_are_no_unvetted_kernels() -> None:
@@ -127,6 +132,18 @@ def test_strict_mode_certifies_torch_alone(strict: bool, warn_only: bool, beside
     found = inprocess_mapped.kernels(modules, readings)
     assert (found == []) is none
     assert none or is_unread(found)
+
+
+@pytest.mark.parametrize(("threads", "backend", "beside", "none"), [
+    (1, "cpu", None, True), (2, "cpu", None, False), (1, "cuda", None, False), (1, "cpu", "sklearn", False),
+    (1, "cpu", "numba", False)])
+def test_one_thread_certifies_torch_alone_on_the_processor(threads: int, backend: str, beside: str | None,
+                                                           none: bool) -> None:
+    readings = inprocess.Readings()
+    readings.facts = {"libraries.unvetted_kernels": [], "threads.torch_intraop": threads,
+                      "frameworks.backend": backend}
+    modules = {"torch": object(), **({beside: object()} if beside else {})}
+    assert (inprocess_mapped.kernels(modules, readings) == []) is none
 
 
 def test_nothing_is_called_absent_before_the_program_has_computed() -> None:

@@ -89,6 +89,8 @@ def test_what_torch_says_is_what_is_recorded() -> None:
         torch.backends.cuda.matmul.allow_fp16_reduced_precision_reduction
     assert facts["determinism.sdp_flash"] is torch.backends.cuda.flash_sdp_enabled()
     assert facts["determinism.cudnn_benchmark"] is torch.backends.cudnn.benchmark
+    assert facts["determinism.mha_fastpath"] is torch.backends.mha.get_fastpath_enabled()
+    assert facts["determinism.changed"] == []
     assert facts["cpu.torch_capability"] == torch.backends.cpu.get_cpu_capability()
 
 

@@ -8,6 +8,7 @@ from ..fingerprint.facts import is_captured, is_unread
 from .acting import UNUSED
 from .reading import Facts, Missing
 from .rule import Projection, show_value
+from .rules import collectives, unseen
 from .rules.distributions import WATCHED
 from .rules.driver import compiling_driver
 from .verdict import Ignored
@@ -114,8 +115,8 @@ def _variables(expected: Facts, observed: Facts) -> list[Ignored]:
     return rows
 
 
-#: variables that a rule reads itself; a difference there is never listed as one that does not act.
-JUDGED_VARIABLES = frozenset((
+#: variables that a rule reads itself; a difference there is never listed as one that does not act where it may.
+JUDGED_VARIABLES = unseen.JUDGED | frozenset(collectives.CHANNELS) | frozenset((
     "CUDA_FORCE_PTX_JIT", "DNNL_DEFAULT_FPMATH_MODE", "DNNL_MAX_CPU_ISA", "FLASH_ATTENTION_DETERMINISTIC",
     "GLIBC_TUNABLES", "LD_PRELOAD", "MKL_CBWR", "MKL_DEBUG_CPU_TYPE", "MKL_ENABLE_INSTRUCTIONS", "NCCL_CONF_FILE",
     "NCCL_MAX_NCHANNELS", "NCCL_MIN_NCHANNELS", "NVIDIA_TF32_OVERRIDE", "NVTE_ALLOW_NONDETERMINISTIC_ALGO",

@@ -55,6 +55,8 @@ class Determinism:
     sdp_math: Fact[bool] = fact("math attention allowed in SDPA", source=_TORCH, example=True)
     sdp_cudnn: Fact[bool] = fact("cuDNN attention allowed in SDPA", source=_TORCH, example=True)
     mkldnn_enabled: Fact[bool] = fact("torch.backends.mkldnn.enabled", source=_TORCH, example=True)
+    mha_fastpath: Fact[bool] = fact("torch.backends.mha fast path of attention layers in inference", source=_TORCH,
+                                    example=True)
     mkldnn_deterministic: Fact[bool] = fact("torch.backends.mkldnn.deterministic", source=_TORCH, example=False)
     tunable_op: Fact[bool] = fact("TunableOp enabled", source="torch, variable", example=False)
     tensorflow_op_determinism: Fact[bool] = fact("tf.config op determinism or TF_DETERMINISTIC_OPS",
@@ -63,6 +65,9 @@ class Determinism:
     nondeterministic_kernels: Fact[tuple[str, ...]] = fact(
         "kernels the program is known to call that have no deterministic form", source="trace, declared",
         example=["roi_align_backward"])
+    changed: Fact[tuple[str, ...]] = fact(
+        "switches and counts that changed after the first step, each with its value at that step", source="torch",
+        example=["threads.torch_intraop: 8"])
 
 
 @dataclass(frozen=True)

@@ -18,18 +18,21 @@ if TYPE_CHECKING:
 
 #: facts that are only fixed once the program has computed.
 _TOO_EARLY = ("threads.torch_intraop", "threads.torch_interop", "threads.openmp", "threads.mkl", "threads.blas_pools")
+#: sections whose facts a program may change while it runs.
+_CHANGING = ("precision.", "determinism.", "threads.")
 
 
 class Seen:
     """What the hooks of a watched process noticed before the look; ``observe()`` alone knows nothing of it."""
 
-    __slots__ = ("autocast", "group", "settled", "torch_seed_at_import")
+    __slots__ = ("at_first_step", "autocast", "group", "settled", "torch_seed_at_import")
 
     def __init__(self) -> None:
         self.settled = False  #: the program has computed: a step, a forward pass, or it is over
         self.torch_seed_at_import: int | None = None
         self.autocast: Any = unread("not-reported")
         self.group: tuple[str, int] | None = None  #: backend and size of the process group, also once it was left
+        self.at_first_step: dict[str, Any] | None = None  #: switches and counts at the first look that counts
 
     def note_autocast(self, dtype: str | None) -> None:
         """Note the autocast region of one forward pass; a dtype once seen stays."""
@@ -40,6 +43,20 @@ class Seen:
         """Forward passes are no longer watched: that none was under autocast so far says nothing any more."""
         if self.autocast is None:
             self.autocast = unread("not-reported")
+
+    def changed(self, facts: dict[str, Any]) -> Any:
+        """Return the switches and counts that are others than at the first step, each with its value there.
+
+        What appeared only later (a library, a thread pool) is no change: it is judged as if it had been there.
+        """
+        if not self.settled:
+            return unread("too-early")
+        now = {path: value for path, value in facts.items()
+               if path.startswith(_CHANGING) and isinstance(value, (bool, int, str))}
+        if self.at_first_step is None:
+            self.at_first_step = now
+        return [f"{path}: {str(value).lower() if isinstance(value, bool) else value}"
+                for path, value in sorted(self.at_first_step.items()) if now.get(path, value) != value]
 
 
 class Readings:
@@ -84,6 +101,7 @@ def read(system: System, seen: Seen) -> Readings:
             group(system, seen, readings)
         except Exception as error:  # noqa: BLE001 - as above, for what lies between two facts
             readings.fail(path, error)
+    readings.put("determinism.changed", "torch", seen.changed(readings.facts))
     if not seen.settled:
         _withhold_early(readings)
     return readings

@@ -102,8 +102,8 @@ def _absent(modules: Any, seen: Seen, readings: Readings) -> None:
 def kernels(modules: Any, readings: Readings) -> Any:
     """Return kernels without a deterministic form that may have run: none, or unread where nobody can tell.
 
-    None where no framework with such kernels was imported, or where torch was strict about them (it raises) and
-    nothing beside torch brings its own.
+    None where no framework with such kernels was imported, or where torch was strict about them (it raises) or had
+    one thread to add with, and nothing beside torch brings its own.
     """
     if readings.facts.get("libraries.unvetted_kernels") != []:
         return unread("not-reported")
@@ -111,4 +111,6 @@ def kernels(modules: Any, readings: Readings) -> Any:
         return None
     strict = (readings.facts.get("determinism.deterministic_algorithms") is True
               and readings.facts.get("determinism.warn_only") is False)
-    return [] if strict and not any(name in modules for name in _OUTSIDE_TORCH) else unread("not-reported")
+    alone = readings.facts.get("threads.torch_intraop") == 1 and readings.facts.get("frameworks.backend") == "cpu"
+    outside = any(name in modules for name in _OUTSIDE_TORCH)
+    return [] if (strict or alone) and not outside else unread("not-reported")

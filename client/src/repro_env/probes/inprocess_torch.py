@@ -89,6 +89,12 @@ def _tunable_op(torch: Any) -> Any:
     return _call(torch, "_cuda_tunableop_is_enabled")
 
 
+def _mha_fastpath(torch: Any) -> Any:
+    """Whether attention layers may take their fused path in inference; versions without the switch always may."""
+    switch = getattr(torch.backends, "mha", None)
+    return True if switch is None else bool(switch.get_fastpath_enabled())
+
+
 def _arch_list(torch: Any) -> Any:
     """Return the GPU targets compiled in, without asking for a device; ``None`` for a build without GPU."""
     flags = _call(torch, "_cuda_getArchFlags")
@@ -149,6 +155,7 @@ DETERMINISM = (
     ("determinism.sdp_math", "torch", lambda torch: _call(torch, "_get_math_sdp_enabled")),
     ("determinism.sdp_cudnn", "torch", lambda torch: _call(torch, "_get_cudnn_sdp_enabled")),
     ("determinism.mkldnn_enabled", "torch", lambda torch: _call(torch, "_get_mkldnn_enabled")),
+    ("determinism.mha_fastpath", "torch", _mha_fastpath),
     ("determinism.mkldnn_deterministic", "torch", lambda torch: _call(torch, "_get_mkldnn_deterministic")),
     ("determinism.tunable_op", "torch", _tunable_op),
 )

@@ -31,8 +31,8 @@ SECTIONS: dict[str, tuple[str, ...]] = {
     "determinism": (
         "deterministic_algorithms", "warn_only", "fill_uninitialized_memory", "cudnn_enabled", "cudnn_deterministic",
         "cudnn_benchmark", "cublas_workspace", "sdp_flash", "sdp_mem_efficient", "sdp_math", "sdp_cudnn",
-        "mkldnn_enabled", "mkldnn_deterministic", "tunable_op", "tensorflow_op_determinism", "xla_deterministic",
-        "nondeterministic_kernels"),
+        "mkldnn_enabled", "mha_fastpath", "mkldnn_deterministic", "tunable_op", "tensorflow_op_determinism",
+        "xla_deterministic", "nondeterministic_kernels", "changed"),
     "threads": ("torch_intraop", "torch_interop", "openmp", "mkl", "blas_pools", "affinity_count",
                 "cgroup_limit_millicpu"),
     "cpu": ("architecture", "vendor", "model", "microarchitecture", "instruction_sets", "cores", "torch_capability",

@@ -17,6 +17,7 @@ from . import (
     precision,
     program,
     threads,
+    unseen,
 )
 
 RULES: tuple[AnyRule, ...] = (
@@ -33,6 +34,7 @@ RULES: tuple[AnyRule, ...] = (
     *determinism.RULES,
     *collectives.RULES,
     *threads.RULES,
+    *unseen.RULES,
     *cpu.RULES,
     *libraries.RULES,
     *distributions.RULES,
@@ -42,4 +44,4 @@ RULES: tuple[AnyRule, ...] = (
 RULES_BY_ID: dict[str, AnyRule] = {rule.id: rule for rule in RULES}
 
 #: Name of this rule set; recorded in every verdict and key, raised whenever a rule or level changes.
-RULESET = "2026.11.3"
+RULESET = "2026.11.4"

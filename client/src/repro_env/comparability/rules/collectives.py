@@ -9,7 +9,10 @@ from ..levels import Level, SetBy
 from ..reading import Facts
 from ..rule import AnyRule, Condition, Distinction, Fails, Projection
 
-_CHANNELS = ("NCCL_MIN_NCHANNELS", "NCCL_MAX_NCHANNELS", "NCCL_CONF_FILE")
+#: settings of NCCL that have no fact of their own.
+CHANNELS = ("NCCL_MIN_NCHANNELS", "NCCL_MAX_NCHANNELS", "NCCL_CONF_FILE", "NCCL_MIN_CTAS", "NCCL_MAX_CTAS",
+            "NCCL_NTHREADS", "NCCL_BUFFSIZE", "NCCL_P2P_DISABLE", "NCCL_SHM_DISABLE", "NCCL_IB_DISABLE",
+            "NCCL_COLLNET_ENABLE", "NCCL_TOPO_FILE", "NCCL_GRAPH_FILE", "NCCL_TUNER_PLUGIN", "NCCL_NET_PLUGIN")
 _MEGATRON = "Megatron-LM documentation, deterministic training"
 
 
@@ -37,7 +40,7 @@ def exchanged(path: str) -> Projection:
 
 def channels(facts: Facts) -> Any:
     """Settings that change how a reduction is cut."""
-    return [f"{name}={value}" for name in _CHANNELS if (value := variable(facts, name)) is not None] or "default"
+    return [f"{name}={value}" for name in CHANNELS if (value := variable(facts, name)) is not None] or "default"
 
 
 def in_switch(facts: Facts) -> Fails | None:
@@ -80,9 +83,9 @@ RULES: tuple[AnyRule, ...] = (
     _rule("collective-protocol", "collective_algorithm", "NCCL protocol {expected} against {observed}",
           exchange(exchanged("collectives.protocol")),
           remedy="export the same NCCL_PROTO", source=(_MEGATRON,)),
-    _rule("collective-channels", "collective_algorithm", "NCCL channels {expected} against {observed}",
+    _rule("collective-channels", "collective_algorithm", "NCCL settings {expected} against {observed}",
           exchange(channels),
-          remedy="set the same NCCL channel variables and configuration file", source=("nccl issue 1461",),
+          remedy="set the same NCCL variables and configuration file", source=("nccl issue 1461",),
           expected=Level.BITWISE),
     Condition(
         id="nvls", layer="collectives", cause="collective_algorithm", set_by=SetBy.PROGRAM, guaranteed=Level.CURVE,

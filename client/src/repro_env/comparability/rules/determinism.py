@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Callable
 
-from ..acting import UNUSED, all_hold, by_heavy_framework, imported, in_process, on_gpu, present, using, variable
+from ..acting import UNUSED, all_hold, imported, in_process, on_gpu, present, using, variable
 from ..levels import Level, SetBy
 from ..reading import Facts
 from ..rule import AnyRule, Condition, Distinction, Fails, Projection
@@ -53,6 +53,11 @@ def attention_kernels(facts: Facts) -> Any:
     return [name for name, value in zip(names, values) if value] if known else UNUSED
 
 
+def changed(facts: Facts) -> Any:
+    """Switches and counts that changed while the program ran: where some did, the end tells half of the run."""
+    return facts.read("determinism.changed") or "nothing"
+
+
 def on_accelerator(facts: Facts) -> bool:
     """Tell whether the process computed on an accelerator."""
     return facts.read("frameworks.backend") not in ("cpu", None)
@@ -80,18 +85,13 @@ def cpu_atomics(facts: Facts) -> Fails | None:
 
 
 def known_kernels(facts: Facts) -> Fails | None:
-    """Fail where the program is known to call a kernel without a deterministic form."""
-    called = all_hold(facts, (_many_writers, lambda side: bool(side.read("determinism.nondeterministic_kernels"))))
-    return Fails(", ".join(facts.read("determinism.nondeterministic_kernels"))) if called else None
+    """Fail where the program is known to call a kernel without a deterministic form.
 
-
-def _many_writers(facts: Facts) -> bool:
-    """Tell whether a framework's kernels may write from several threads: not in plain NumPy, not on one CPU thread."""
-    if not in_process(facts):
-        return True
-    if not by_heavy_framework(facts):
-        return False
-    return facts.read("frameworks.backend") != "cpu" or (facts.read("threads.torch_intraop") or 2) > 1
+    The observer in the process knows what was imported: it says none for plain NumPy and for torch alone with one
+    thread. Other libraries have threads of their own, whatever torch has, so where it is unread nobody can tell.
+    """
+    called = facts.read("determinism.nondeterministic_kernels")
+    return Fails(", ".join(called)) if called else None
 
 
 def warn_only(facts: Facts) -> Fails | None:
@@ -187,6 +187,22 @@ RULES: tuple[AnyRule, ...] = (
         remedy="set torch.backends.mkldnn.enabled the same", confidence="proven",
         source=("measured: changes convolution and linear training on the CPU",),
         project=using("torch")(lambda facts: present(facts.read("determinism.mkldnn_enabled")))),
+    Distinction(
+        id="attention-fastpath", layer="determinism", cause="attention_implementation", set_by=SetBy.PROGRAM,
+        guaranteed=Level.CURVE, expected=Level.BITWISE, possible=Level.BITWISE,
+        why="fast path of attention layers {expected} against {observed}",
+        effect="attention layers in inference run one fused kernel, which sums in another order",
+        remedy="call torch.backends.mha.set_fastpath_enabled() with the same value", confidence="proven",
+        source=("measured: changes what a transformer layer gives in inference on the CPU",),
+        project=using("torch")(lambda facts: present(facts.read("determinism.mha_fastpath")))),
+    Distinction(
+        id="changed-while-running", layer="determinism", cause="determinism_flags", set_by=SetBy.PROGRAM,
+        guaranteed=Level.STATISTICAL, expected=Level.CURVE, possible=Level.BITWISE,
+        why="changed after the first step: {expected} against {observed}",
+        effect="a part of the steps ran with other switches or counts than the end shows",
+        remedy="set switches and thread counts once, before the first step", confidence="proven",
+        source=("measured: threads lowered after two steps give other weights than few threads from the start",),
+        project=changed),
     Distinction(
         id="cublas-workspace", layer="determinism", cause="determinism_flags", set_by=SetBy.PROGRAM,
         guaranteed=Level.CURVE, expected=Level.CURVE, possible=Level.BITWISE,

@@ -94,19 +94,20 @@ def products_on_cpu(facts: Facts) -> Any:
 
     The newer switches say what is in force; the older one counts only where a version has no newer ones.
     """
-    asked = [facts.read(f"precision.fp32_mkldnn_{operation}") for operation in ("matmul", "conv", "rnn")]
-    lowered = "bf16" in asked or (
-        asked[0] is None and facts.read("precision.float32_matmul_precision") == "medium")
-    return "bfloat16" if lowered and has_bf16(facts) else "IEEE float32"
+    product, *layers = (facts.read(f"precision.fp32_mkldnn_{operation}") for operation in ("matmul", "conv", "rnn"))
+    asked = product == "bf16" or (
+        product is None and facts.read("precision.float32_matmul_precision") == "medium")
+    lowered = (asked and has_bf16(facts, emulated=True)) or ("bf16" in layers and has_bf16(facts, emulated=False))
+    return "bfloat16" if lowered else "IEEE float32"
 
 
-def has_bf16(facts: Facts) -> bool:
-    """Tell whether oneDNN may compute in bfloat16 here: by units of the CPU, or emulated with AVX-512."""
+def has_bf16(facts: Facts, *, emulated: bool) -> bool:
+    """Tell whether oneDNN computes in bfloat16 here: by units of the CPU or, for products, emulated with AVX-512."""
     sets = set(facts.read("cpu.instruction_sets") or ())
     cap = (variable(facts, "ONEDNN_MAX_CPU_ISA") or variable(facts, "DNNL_MAX_CPU_ISA") or "").upper()
     if cap and not cap.startswith(("AVX512_CORE", "AVX10", "DEFAULT", "ALL")):
         return False
-    return bool({"avx512_bf16", "amx_bf16", "bf16", "avx_ne_convert"} & sets) or sets >= EMULATING
+    return bool({"avx512_bf16", "amx_bf16", "bf16", "avx_ne_convert"} & sets) or (emulated and sets >= EMULATING)
 
 
 def fpmath(facts: Facts) -> Any:

@@ -6,7 +6,7 @@ from typing import Any
 
 from ..acting import UNUSED, all_hold, imported, in_process, inner, on_cpu, present, using, variable
 from ..levels import Level, SetBy
-from ..reading import Facts
+from ..reading import Facts, Missing
 from ..rule import AnyRule, Condition, Distinction, Fails, Projection
 
 
@@ -29,9 +29,20 @@ def pools(what: str) -> Projection:
     def project(facts: Facts) -> Any:
         found = facts.read("threads.blas_pools")
         if not found:
-            return UNUSED
+            return unknown_blas(facts)
         return sorted({f"{pool['library']} {inner(pool[what], 'threads.blas_pools')}" for pool in found})
     return project
+
+
+def unknown_blas(facts: Facts) -> Any:
+    """A process with NumPy has a BLAS: where no pool was recognised it is one that tells nothing of itself.
+
+    MKL under NumPy, ATLAS and the reference library belong here; they were measured to differ, MKL from one start to
+    the next.
+    """
+    if in_process(facts):
+        raise Missing({"threads.blas_pools": "not-reported"})
+    return UNUSED
 
 
 def without_torch(project: Projection) -> Projection:
