@@ -255,7 +255,8 @@ def _judged(address: Address, status: int, headers: dict[str, str], answer: byte
         raise TransportError(f"{address.text} redirects to {place}; redirects are not followed, set the server to its "
                              "final address", retry=True, status=status)
     if value is not None and ("title" in value or "detail" in value):
-        told = ": ".join(str(value[name])[:500] for name in ("title", "detail") if value.get(name))
+        told = ": ".join(str(value[name])[:500] for name in ("title", "detail", "remedy")
+                         if value.get(name))
         raise TransportError(told, retry=status not in REFUSING, status=status)
     advice = f"; {_ADVICE[status]}" if status in _ADVICE else ""
     raise TransportError(f"{address.text} answered {status}{advice}", retry=True, status=status)
