@@ -48,7 +48,8 @@ def spool(tmp_path: Path) -> Path:
 def repro_env(folder: Path, spool: Path) -> Callable[..., Done]:
     """Run ``repro-env`` with arguments; ``env`` adds variables, ``None`` takes one away."""
 
-    def run(*arguments: str, env: dict[str, str | None] | None = None, data: bytes | None = None) -> Done:
+    def run(*arguments: str, env: dict[str, str | None] | None = None, data: bytes | None = None,
+            out: Any = subprocess.PIPE) -> Done:
         environ = {**os.environ, "REPRO_ENV_SPOOL": str(spool), "COLUMNS": "88"}
         for name, value in (env or {}).items():
             environ.pop(name, None)
@@ -56,10 +57,10 @@ def repro_env(folder: Path, spool: Path) -> Callable[..., Done]:
                 environ[name] = value
         started = time.monotonic()
         done = subprocess.run([sys.executable, "-m", "repro_env", *arguments], cwd=folder, env=environ, timeout=60,
-                              check=False, capture_output=True, input=data or b"")
+                              check=False, stdout=out, stderr=subprocess.PIPE, input=data or b"")
         took_s = time.monotonic() - started
         assert b"Traceback" not in done.stderr, done.stderr.decode()
-        return Done(done.returncode, done.stdout.decode(), done.stderr.decode(), took_s)
+        return Done(done.returncode, (done.stdout or b"").decode(), done.stderr.decode(), took_s)
 
     return run
 

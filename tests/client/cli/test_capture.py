@@ -33,6 +33,15 @@ def test_stdout_is_empty_unless_asked(repro_env: Run) -> None:
     assert (done.code, done.out) == (0, "")
 
 
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="this system has no device that is always full")
+def test_a_stdout_that_takes_nothing_costs_the_print_alone(repro_env: Run, spool: Path) -> None:
+    with open("/dev/full", "wb") as full:
+        done = repro_env("capture", "--json", "--server", "http://127.0.0.1:9", out=full)
+    assert done.code == 0
+    assert "could not be printed" in done.lines[0]
+    assert len(waiting(spool)) == 1
+
+
 def test_json_is_exactly_one_valid_document(repro_env: Run, spool: Path) -> None:
     done = repro_env("capture", "--json")
     assert validate(done.json())["capture"]["vantage"] == "prologue"

@@ -167,6 +167,43 @@ def test_no_program_named_by_the_repository_is_run(repository: Path, tmp_path: P
     assert not (tmp_path / "run").exists()
 
 
+@pytest.mark.parametrize("place", ["here", "submodule"])
+@pytest.mark.parametrize("program", ["clean", "process"])
+def test_no_filter_is_run_and_what_only_it_could_tell_is_unread(repository: Path, tmp_path: Path, program: str,
+                                                                place: str) -> None:
+    """Git runs filters on files that look changed, also those of submodules, with the rights of whoever captures."""
+    trap = tmp_path / "trap"
+    trap.write_text(f"#!/bin/sh\ntouch '{tmp_path}/run'\ncat\n")
+    trap.chmod(0o755)
+    folder = repository
+    if place == "submodule":
+        git(repository, "-c", "protocol.file.allow=always", "submodule", "add", "-q", str(repository), "inner")
+        git(repository, "commit", "-q", "-m", "with submodule")
+        folder = repository / "inner"
+    git(folder, "config", f"filter.trap.{program}", str(trap))
+    (folder / ".gitattributes").write_text("*.py filter=trap\n")
+    (folder / "train.py").write_text("print(9)\n")
+    assert source(repository)["dirty"] == ({"unread": "denied"} if place == "here" else True)
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_filter_elsewhere_leaves_the_state_readable(repository: Path) -> None:
+    """Large-file storage is configured for every repository of many people, and used in few."""
+    git(repository, "config", "filter.lfs.process", "false")
+    (repository / ".gitattributes").write_text("*.bin filter=lfs\n")
+    assert source(repository)["dirty"] is False
+    (repository / "train.py").write_text("print(9)\n")
+    assert source(repository)["dirty"] is True
+
+
+def test_a_filter_that_cannot_be_named_in_an_option_is_not_run(repository: Path, tmp_path: Path) -> None:
+    git(repository, "config", "filter.a=b.clean", f"touch {tmp_path}/run; cat")
+    (repository / ".gitattributes").write_text("*.py filter=a=b\n")
+    (repository / "train.py").write_text("print(9)\n")
+    assert source(repository)["dirty"] == {"unread": "denied"}
+    assert not (tmp_path / "run").exists()
+
+
 def test_a_git_that_hangs_is_unread_timeout_and_the_commit_stands(repository: Path, tmp_path: Path,
                                                                   monkeypatch: pytest.MonkeyPatch) -> None:
     commit = git(repository, "rev-parse", "HEAD")

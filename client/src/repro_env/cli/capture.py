@@ -98,12 +98,11 @@ def _declared(pairs: list[str], *, tolerant: bool) -> dict[str, Any] | None:
 
 
 def _hand_over(document: dict[str, Any], values: dict[str, Any]) -> bool:
-    """Give the document where the user asked for it; a file that cannot be written costs the file, not the rest."""
+    """Give the document where the user asked for it; what cannot be written there costs that alone, not the rest."""
     if not (values.get("json") or values.get("output")):
         return True
     text = document_text(document)
-    if values.get("json"):
-        answer(text)
+    done = not values.get("json") or _printed(text)
     if values.get("output"):
         from ..errors import SpoolError
         from ..spool import write_file
@@ -113,6 +112,17 @@ def _hand_over(document: dict[str, Any], values: dict[str, Any]) -> bool:
         except SpoolError as error:
             say(str(error))
             return False
+    return done
+
+
+def _printed(text: str) -> bool:
+    """Print on stdout; tell whether it arrived. A reader that went away, or a full disk, is not the job's fault."""
+    try:
+        answer(text)
+    except (OSError, ValueError, AttributeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is closed"
+        say(f"the document could not be printed on stdout ({reason})")
+        return False
     return True
 
 

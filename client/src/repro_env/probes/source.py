@@ -22,6 +22,8 @@ DIFF_LIMIT = 8 << 20
 #: longest that git may take to hold the working tree against the commit, in seconds.
 GIT_LIMIT_S = 0.6
 _CONFIG_LIMIT = 1 << 18
+#: how many working trees, with submodules, are looked at.
+MAX_TREES = 32
 
 
 def probe(system: System, look: Look) -> dict[str, Any]:
@@ -177,18 +179,63 @@ def submodules(system: System, top: str) -> Any:
     return found
 
 
-def difference(look: Look, top: str) -> dict[str, Any]:
-    """Return whether tracked files differ from the commit and the digest of how, from one bounded call of git.
+def working_trees(system: System, top: str) -> list[str]:
+    """Return the working tree and those of its submodules at any depth, which git looks at too.
 
-    File-system monitors and external difference programs, which a repository's configuration may name, are not run.
+    A tree beyond ``MAX_TREES`` shows that there are too many.
     """
-    argv = ["git", "-c", "core.fsmonitor=false", "--no-optional-locks", "-C", top, "diff", "--no-ext-diff",
-            "--no-textconv", "--no-color", "--full-index", "--binary", "--submodule=short", "HEAD", "--"]
+    trees = [top]
+    for tree in trees:
+        trees += [os.path.join(tree, path) for path in submodules(system, tree) or ()]
+        if len(trees) > MAX_TREES:
+            break
+    return trees[:MAX_TREES + 1]
+
+
+def difference(look: Look, top: str) -> dict[str, Any]:
+    """Return whether tracked files differ from the commit and the digest of how, by bounded calls of git."""
     try:
-        text = look.run(argv, "git diff", GIT_LIMIT_S, DIFF_LIMIT)
+        text = changes(look, top)
     except ProbeFailed as error:
-        hint = "" if error.code == "timeout" else " (is the repository another user's, or without a commit?)"
+        hint = " (is the repository another user's, or without a commit?)" if error.code == "failed" else ""
         look.failed("program.source.dirty", error.code, error.message + hint)
         return {"dirty": unread(error.code), "diff_digest": unread(error.code)}
     look.sources["program.source.dirty"] = look.sources["program.source.diff_digest"] = "git"
     return {"dirty": bool(text), "diff_digest": digest_bytes(text.encode("utf-8", "replace")) if text else None}
+
+
+def changes(look: Look, top: str) -> str:
+    """Return what tracked files differ by from the commit; raise ``ProbeFailed``.
+
+    A repository's configuration may name programs: file-system monitors, external difference programs and filters.
+    None of them is run. Where files under a filter look changed, only the filter could tell.
+    """
+    git = ["git", "-c", "core.fsmonitor=false", *without_filters(look, working_trees(look.system, top)),
+           "--no-optional-locks", "-C", top]
+    text = look.run([*git, "diff", "--no-ext-diff", "--no-textconv", "--no-color", "--full-index", "--binary",
+                     "--submodule=short", "HEAD", "--"], "git diff", GIT_LIMIT_S, DIFF_LIMIT)
+    if text and len(git) > _PLAIN and look.run([*git, "ls-files", "-m", "--", _FILTERED], "git ls-files", GIT_LIMIT_S):
+        raise ProbeFailed("denied", "files under a git filter look changed, and filters are not run")
+    return text
+
+
+#: words of a call of git that has no filter to switch off.
+_PLAIN = 6
+#: every path whose attributes name a filter, set or unset.
+_FILTERED = ":(exclude,attr:!filter)"
+_FILTER_PROGRAMS = ("clean", "process")
+
+
+def without_filters(look: Look, trees: list[str]) -> list[str]:
+    """Return the options that switch off every filter the configurations of ``trees`` name; raise ``ProbeFailed``."""
+    if len(trees) > MAX_TREES:
+        raise ProbeFailed("failed", f"there are more than {MAX_TREES} submodules")
+    listed = "".join(look.run(["git", "-C", tree, "config", "--null", "--name-only", "--list"], "git config",
+                              GIT_LIMIT_S) for tree in trees)
+    found = {key.rpartition(".")[0] for key in listed.split("\0")
+             if key.startswith("filter.") and key.rpartition(".")[2] in _FILTER_PROGRAMS}
+    if any("=" in name or "\n" in name for name in found):
+        raise ProbeFailed("denied", "a git filter has a name that cannot be switched off")
+    return [word for name in sorted(found)
+            for setting in (*(f"{program}=" for program in _FILTER_PROGRAMS), "required=false")
+            for word in ("-c", f"{name}.{setting}")]
