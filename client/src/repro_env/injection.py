@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from typing import Any
 
 VARIABLE = "REPRO_ENV_INJECT"
+#: before the name of a setting that came from the environment: what the program's own environment says stands above.
+INHERITED = "env:"
 FOLDER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "bootstrap")
 _RANK_NAMES = ("RANK", "LOCAL_RANK", "SLURM_PROCID", "OMPI_COMM_WORLD_RANK", "PMI_RANK")
 

@@ -43,10 +43,15 @@ def main(argv: list[str], settings: Any) -> int:
 
 
 def handed_over(settings: Any) -> dict[str, str]:
-    """Return what the observed program needs to know: the settings as variables, and the run id made here."""
+    """Return what the observed program needs to know: the settings as variables, and the run id made here.
+
+    Those that the environment has already are marked: a program may set them anew, and a launcher may drop them.
+    """
     import time
 
-    values = {name: value for name, value in settings.variables().items() if os.environ.get(name) != value}
+    told = settings.variables()
+    values = {name: value for name, value in told.items() if os.environ.get(name) != value}
+    values.update({injection.INHERITED + name: value for name, value in told.items() if name not in values})
     run_id, source = ids.run_identity({**os.environ, **values}, time.time(), subject="process")
     if source == "made" and run_id is not None:
         values["made_run_id"] = run_id

@@ -47,6 +47,7 @@ class State:
 
         self.seen = Seen()
         self.variables: dict[str, str] = {}  #: settings that ``repro-env run`` handed over
+        self.inherited: dict[str, str] = {}  #: settings that the environment had when the run began
         self.made_run_id: str | None = None
         self.watch: Watch | None = None
         self.results: dict[str, str] = {}
@@ -154,11 +155,14 @@ def warning_text(warning: dict[str, Any]) -> str:
 
 
 def settings_in_force() -> Settings:
-    """Return the settings: what ``repro-env run`` was given stands above this process's own variables and file."""
+    """Return the settings: what ``repro-env run`` was given stands above this process's own variables and file.
+
+    Below them stands what the environment held when the run began, for programs that were given another one.
+    """
     from .settings import load
     from .system import System
 
-    chosen = load(environ={**System().environ, **STATE.variables})
+    chosen = load(environ={**STATE.inherited, **System().environ, **STATE.variables})
     for warning in chosen.warnings:
         say(warning)
     return chosen
@@ -169,6 +173,8 @@ def run_identity(system: Any) -> tuple[str | None, str | None]:
     from . import ids
 
     given = STATE.variables.get("REPRO_ENV_RUN_ID")
+    if given is None and "REPRO_ENV_RUN_ID" not in system.environ:
+        given = STATE.inherited.get("REPRO_ENV_RUN_ID")
     if given is None and STATE.made_run_id is not None:
         return STATE.made_run_id, "made"
     run_id, source = ids.run_identity(system.environ, system.now(), given=given, subject="process")

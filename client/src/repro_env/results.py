@@ -20,7 +20,7 @@ def result_digest(value: Any) -> str:
     if isinstance(value, str):
         if is_digest(value):
             return value
-        raise TypeError(f"expected {EXPECTED}, got the text {value[:40]!r}")
+        raise TypeError(f"expected {EXPECTED}, got a text of {len(value)} characters")
     if isinstance(value, (bytes, bytearray, memoryview)):
         return "sha256:" + hashlib.sha256(value).hexdigest()
     digest = hashlib.sha256()

@@ -192,6 +192,8 @@ def begin(packed: str, folder: str) -> None:
 
     values = injection.unpack(packed)
     process.STATE.variables = {name: value for name, value in values.items() if name.startswith("REPRO_ENV_")}
+    process.STATE.inherited = {name[len(injection.INHERITED):]: value for name, value in values.items()
+                               if name.startswith(injection.INHERITED)}
     process.STATE.made_run_id = values.get("made_run_id")
     watch = Watch(values, folder)
     process.STATE.watch = watch

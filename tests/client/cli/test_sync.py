@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import time
@@ -38,6 +39,21 @@ def test_without_a_server_it_says_how_many_wait(three: list[Path], repro_env: Ru
     assert done.code == 64
     assert "sync: 3 documents waiting in" in done.lines[0]
     assert "no server is set" in done.lines[0]
+
+
+@pytest.mark.parametrize("name", ["../../v1/projects/vision/baseline", "a/b", "a?b=c", "-a", "a\0", "a" * 129,
+                                  "\u00e9"])
+def test_ids_that_no_service_takes_are_set_aside_and_hold_nothing_up(three: list[Path], repro_env: Run, spool: Path,
+                                                                     name: str) -> None:
+    for number in range(5):
+        (spool / f"odd-{number}.json").write_text(json.dumps({"capture": {"observation_id": name}}))
+        os.utime(spool / f"odd-{number}.json", (1, 1))
+    with serving(loopback.takes) as server:
+        done = repro_env("sync", "--server", server.url)
+    assert done.code == 1
+    assert "3 documents delivered" in done.lines[-1]
+    assert "5 set aside" in done.lines[-1]
+    assert len(server.requests) == 3
 
 
 def test_everything_is_delivered_the_oldest_first(three: list[Path], repro_env: Run, spool: Path) -> None:

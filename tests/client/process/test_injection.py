@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import os
+import sys
+from collections.abc import Callable
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from repro_env import injection
+
+from .conftest import Start
 
 NAMES = st.from_regex(r"[A-Z_]{1,20}", fullmatch=True)
 VALUES = st.text(st.characters(blacklist_characters="\x00", blacklist_categories=("Cs",)), max_size=40)
@@ -28,6 +32,27 @@ def test_our_folder_can_be_taken_off_the_path_again(current: str | None) -> None
     entries.remove("/ours")
 
     assert (os.pathsep.join(entries) if entries else None) == current
+
+
+@pytest.mark.parametrize("program", [
+    "import os; os.environ.clear()",
+    "import os, sys; os.execve(sys.executable, [sys.executable, '-c', 'print()'], {})",
+    "import subprocess, sys; subprocess.run([sys.executable, '-c', 'pass'], env={}, check=True)"],
+    ids=["cleared", "exec", "child"])
+def test_settings_survive_an_environment_that_was_swept(started: Start, script: Callable[..., str],
+                                                        program: str) -> None:
+    """Launchers start their programs with an environment of their own; where to keep documents is still known."""
+    ended = started(sys.executable, script(program), REPRO_ENV_RUN_ID="run-a", REPRO_ENV_PROJECT="vision")
+    assert ended.returncode == 0
+    assert [(document["capture"]["run_id"], document["capture"]["project"]) for document in ended.documents] == [
+        ("run-a", "vision")]
+
+
+def test_what_the_program_sets_itself_stands_above_what_it_was_started_with(started: Start,
+                                                                            script: Callable[..., str]) -> None:
+    program = script("import os; os.environ['REPRO_ENV_PROJECT'] = 'speech'")
+    ended = started(sys.executable, program, REPRO_ENV_PROJECT="vision")
+    assert [document["capture"]["project"] for document in ended.documents] == ["speech"]
 
 
 def test_a_launched_environment_keeps_what_it_held() -> None:

@@ -104,3 +104,10 @@ def test_a_result_needs_a_name(name: Any, capsys: pytest.CaptureFixture[str],
 
     assert repro_env.report_result(name, b"") is None
     assert "expected a name" in capsys.readouterr().err
+
+
+def test_a_refused_text_is_not_repeated() -> None:
+    """A mistaken value may be a secret, and the refusal lands in the log of a job."""
+    with pytest.raises(TypeError, match="a text of 14 characters") as refused:
+        result_digest("hunter2-secret")
+    assert "hunter2" not in str(refused.value)

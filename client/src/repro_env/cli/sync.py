@@ -93,7 +93,13 @@ def _observation_id(document: Any) -> str:
     found = record.get("observation_id") if isinstance(record, dict) else None
     if not isinstance(found, str) or not found:
         raise InvalidDocument("capture.observation_id", "missing")
+    if len(found) > 128 or not found[0].isalnum() or set(found) - _ID_CHARACTERS:
+        raise InvalidDocument("capture.observation_id", "expected 1 to 128 letters, digits or . _ : @ + -")
     return found
+
+
+#: of an id, which stands in an address: no service takes another, so waiting for one would never end.
+_ID_CHARACTERS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._:@+-")
 
 
 def _count(outcome: Outcome, tally: Tally) -> None:
