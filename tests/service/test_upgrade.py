@@ -51,6 +51,19 @@ def test_chain_is_one_line_from_the_first_table():
     assert sorted(REVISIONS) == REVISIONS
 
 
+@pytest.mark.parametrize("content", [b"no database" * 1000, b"SQLite format 3\0" + b"\xff" * 8192],
+                         ids=["foreign", "damaged"])
+def test_file_that_is_no_database_is_refused_in_a_sentence(tmp_path, content):
+    (tmp_path / DATABASE_NAME).write_bytes(content)
+    storage = Storage(Settings(data=tmp_path))
+    try:
+        with pytest.raises(StartError, match=r"cannot be used: .*--data"):
+            upgrade(storage)
+    finally:
+        storage.close()
+    assert (tmp_path / DATABASE_NAME).read_bytes() == content
+
+
 def test_upgrading_again_does_nothing(storage):
     upgrade(storage)
     assert upgrade(storage) == (REVISIONS[-1], REVISIONS[-1])

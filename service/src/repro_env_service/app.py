@@ -47,7 +47,7 @@ def open_storage(settings: Settings) -> Storage:
         upgrade(storage)
         refreshed = True
         while refreshed:
-            with storage.writing() as session:
+            with storage.opening(), storage.writing() as session:
                 refreshed = refresh_stale(session) > 0
     except BaseException:
         storage.close()

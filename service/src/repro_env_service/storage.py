@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from sqlalchemy import Engine, create_engine, event, text
+from sqlalchemy.exc import DatabaseError
 from sqlalchemy.orm import Session
 from sqlalchemy.pool import QueuePool
 
@@ -54,6 +55,15 @@ class Storage:
         """Raise ``OperationalError`` where the database cannot be read."""
         with self.readers.connect() as connection:
             connection.execute(text("SELECT 1 FROM alembic_version")).one()
+
+    @contextmanager
+    def opening(self) -> Iterator[None]:
+        """Turn what the database says against being opened into ``StartError``: no database, damaged, full."""
+        try:
+            yield
+        except DatabaseError as error:
+            raise StartError(f"the database {self.path} cannot be used: {error.orig}; look at free disk space and "
+                             "permissions, restore the file, or name another folder with --data") from error
 
     def close(self) -> None:
         """Close every connection and give the folder free. Closing again changes nothing."""

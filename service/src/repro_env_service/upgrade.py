@@ -17,7 +17,7 @@ def upgrade(storage: Storage) -> tuple[str | None, str]:
     config = configuration()
     script = ScriptDirectory.from_config(config)
     head = script.get_current_head() or ""
-    with storage.writer.begin() as connection:
+    with storage.opening(), storage.writer.begin() as connection:
         before = MigrationContext.configure(connection).get_current_revision()
         if before is not None and before not in {revision.revision for revision in script.walk_revisions()}:
             raise SchemaTooNew(f"the database in {storage.folder} has schema {before}, which repro-env-service "
