@@ -45,6 +45,10 @@ class System:
         finally:
             os.close(descriptor)
 
+    def size(self, path: str) -> int:
+        """Return the size of a file in bytes; raise ``OSError``."""
+        return os.stat(path).st_size
+
     def read_text(self, path: str, limit: int = READ_LIMIT) -> str:
         """Return the start of a file as text, bytes that are no UTF-8 replaced; raise ``OSError``."""
         return self.read_bytes(path, limit).decode("utf-8", "replace")

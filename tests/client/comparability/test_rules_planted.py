@@ -220,6 +220,7 @@ PLANTED: dict[str, Planted] = {
     "host-caps": gpu("variables.values.MKL_CBWR", None, "COMPATIBLE"),
     "glibc-caps": cpu("variables.values.GLIBC_TUNABLES", None, "glibc.cpu.hwcaps=-AVX2"),
     "processor": cpu("cpu.microarchitecture", "6-143", "6-106"),
+    "openblas-build": cpu("libraries.openblas.build_id", "0a", "0b"),
     "unvetted-kernels": gpu("libraries.unvetted_kernels", ["kernel.so@0a"], ["kernel.so@0b"]),
     "library-conflicts": gpu("libraries.cudnn.conflicts", [], ["two-copies"]),
     "cuda-build": gpu("frameworks.torch.cuda_build", "12.4", "12.6"),

@@ -50,6 +50,14 @@ def test_extension_without_a_build_id_is_known_by_its_content(extension: Path, t
     assert build_id(system, str(bare)) != build_id(system, str(other))
 
 
+def test_blas_without_a_build_id_is_known_by_name_and_size(tmp_path: Path, extension: Path) -> None:
+    library = tmp_path / "libopenblas-32a4b2a6.so"
+    library.write_bytes(b"x" * 10)
+    identity = inprocess_mapped.file_identities(System(), [str(library)])
+    assert identity == "libopenblas-32a4b2a6.so 10"
+    assert len(inprocess_mapped.file_identities(System(), [str(extension)])) == 40
+
+
 def test_unreadable_extension_leaves_the_list_unread(tmp_path: Path) -> None:
     facts = read({}, [str(tmp_path / "gone.so")])
     assert is_unread(facts["libraries.unvetted_kernels"])

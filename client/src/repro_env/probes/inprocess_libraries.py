@@ -61,14 +61,20 @@ def build_id(system: System, path: str) -> str:
     Tools that repair wheels may move or drop the note; then only the content tells two builds apart. Raise
     ``OSError`` for a file that cannot be read, or that is too large to take a digest of.
     """
-    head = system.read_bytes(path, _HEAD_BYTES)
-    at = head.find(_BUILD_ID)
-    if at >= 0:
-        return head[at + len(_BUILD_ID):at + len(_BUILD_ID) + 20].hex()
+    found_note = note(system, path)
+    if found_note is not None:
+        return found_note
     content = system.read_bytes(path, _CONTENT_BYTES + 1)
     if len(content) > _CONTENT_BYTES:
         raise OSError("too large to take a digest of")
     return digest_bytes(content)
+
+
+def note(system: System, path: str) -> str | None:
+    """Return the GNU build id in the head of an ELF file in hexadecimal, ``None`` without one; raise ``OSError``."""
+    head = system.read_bytes(path, _HEAD_BYTES)
+    at = head.find(_BUILD_ID)
+    return head[at + len(_BUILD_ID):at + len(_BUILD_ID) + 20].hex() if at >= 0 else None
 
 
 def _loaded(system: System, paths: list[str], ask: Callable[[Any], str | None] | None) -> Any:

@@ -10,7 +10,7 @@ import re
 import sys
 
 from ..fingerprint.facts import unread
-from .inprocess_libraries import LIBRARIES, WITHIN_TORCH, build_id
+from .inprocess_libraries import LIBRARIES, WITHIN_TORCH, build_id, note
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 #: NumPy and SciPy each bring their own, torch a third: several copies are the rule, each with its pool in ``threads``.
 _SEVERAL_ARE_USUAL = frozenset({"openblas", "openmp"})
+LIBRARIES_BY_NAME = {name: pattern for name, pattern, _ in LIBRARIES}
 #: folder of each library below ``nvidia`` in the wheels' layout, where it is not the section's key.
 _WHEEL_FOLDER = {"nvrtc": "cuda_nvrtc"}
 #: modules with kernels that add in any order unless a switch forbids it.
@@ -45,6 +46,9 @@ def read(system: System, seen: Seen, readings: Readings) -> None:
         if paths:
             readings.attempt(f"libraries.{name}.conflicts", "loaded-library",
                              lambda: conflicts(system, name, pattern, paths))  # noqa: B023 - called at once
+    blas = [path for path in mapped if re.search(LIBRARIES_BY_NAME["openblas"], path)]
+    if blas:
+        readings.attempt("libraries.openblas.build_id", "loaded-library", lambda: file_identities(system, blas))
     for name in WITHIN_TORCH:
         path = f"libraries.{name}.conflicts"
         if isinstance(readings.facts.get(f"libraries.{name}.loaded"), str) and path not in readings.facts:
@@ -68,6 +72,15 @@ def conflicts(system: System, name: str, pattern: str, paths: list[str]) -> list
                                      for entry in sys.path if entry):
         codes.append("shadowed")
     return codes
+
+
+def file_identities(system: System, paths: list[str]) -> str:
+    """Return build id, else file name and size in bytes, of each file, sorted.
+
+    A BLAS of one version differs between builders. Wheels give the file a name that holds a digest of its content, so
+    name and size stand in where the build id was dropped; a digest of 25 MB would cost more than all other looks.
+    """
+    return ", ".join(sorted({note(system, path) or f"{os.path.basename(path)} {system.size(path)}" for path in paths}))
 
 
 def unvetted(system: System, mapped: list[str]) -> list[str]:

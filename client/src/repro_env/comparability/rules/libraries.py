@@ -180,6 +180,13 @@ def unvetted(facts: Facts) -> Any:
     return facts.read("libraries.unvetted_kernels") or UNUSED
 
 
+def openblas_build(facts: Facts) -> Any:
+    """Which build of OpenBLAS is loaded; builders choose other compilers and kernels for one version."""
+    if not_loaded(facts, "openblas"):
+        return UNUSED
+    return facts.read("libraries.openblas.build_id") or UNUSED
+
+
 _LOADED_SOURCE = ("pytorch issue 80637: RUNPATH gives way to LD_LIBRARY_PATH", "audiocraft issue 186")
 
 WRONG: tuple[AnyRule, ...] = tuple(
@@ -208,6 +215,12 @@ RULES: tuple[AnyRule, ...] = (
                   "cusparse-installed"),
         project=cuda_build),
     *(rule for kind in KINDS for rule in _rules_of(kind)),
+    Distinction(
+        id="openblas-build", layer="libraries", cause="build_variant", set_by=SetBy.PROGRAM,
+        guaranteed=Level.CURVE, expected=Level.CURVE, possible=Level.BITWISE,
+        why="OpenBLAS build {expected} against {observed}", effect="products and decompositions may round otherwise",
+        remedy="install NumPy and SciPy from the same place in the same version", confidence="observed",
+        source=("measured: BLAS library and build change results of NumPy",), project=openblas_build),
     Distinction(
         id="unvetted-kernels", layer="libraries", cause="build_variant", set_by=SetBy.PROGRAM,
         guaranteed=Level.STATISTICAL, expected=Level.CURVE, possible=Level.BITWISE,
