@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -158,7 +159,7 @@ def test_an_interpreter_that_cannot_be_injected_runs_unobserved_and_says_so(star
 
 def test_another_program_runs_and_its_python_children_are_observed(started: Start) -> None:
     alone = started("/bin/sh", "-c", "echo ran; exit 3")
-    parent = started("/bin/sh", "-c", f"{sys.executable} -c 'print(1)'")
+    parent = started("/bin/sh", "-c", f"{shlex.quote(sys.executable)} -c 'print(1)'")
 
     assert (alone.returncode, alone.stdout, alone.documents) == (3, "ran\n", [])
     assert "nothing of it is observed" in alone.stderr
@@ -200,7 +201,7 @@ if __name__ == "__main__":
                                               **more).stdout.strip())
     run(); run(env={"A": "1"}); run(env={**os.environ, "PYTHONPATH": "/x"}); run(close_fds=False)
     sys.stdout.flush()
-    os.system(f'{sys.executable} -c "{CHECK}"')
+    os.system(f'"{sys.executable}" -c "{CHECK}"')
     os.environ["PYTHONPATH"] = "/later"
     run()
     print(os.environ["PYTHONPATH"])
