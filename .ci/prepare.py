@@ -15,7 +15,10 @@ import re
 import shutil
 import subprocess
 import sys
+import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -27,6 +30,8 @@ UNREACHABLE = re.compile(r"Failed to establish|name resolution|Name or service n
                          r"|Connection refused|ConnectTimeout|ReadTimeout|ProxyError|Max retries", re.IGNORECASE)
 STAMP = "installed.json"
 LOG_LINES_SHOWN = 12
+#: seconds without a line after which a person wonders whether anything still moves.
+PULSE_S = 10.0
 TORCH = Path("requirements", "torch.txt")
 
 
@@ -63,7 +68,9 @@ def steps(folder: str) -> tuple[Step, ...]:
 def pinned(name: str) -> Step:
     """Return the step that installs one file of pinned requirements, every artefact checked by its hash."""
     path = Path("requirements", f"{name}.txt")
-    return Step(f"{path}", ("--require-hashes", "-r", str(path)), (path,))
+    what = {"build": "build tools", "service": "what the service needs (about 30 MB)", "test": "test tools",
+            "lock": "the tool that pins"}[name]
+    return Step(f"{what}, from {path}", ("--require-hashes", "-r", str(path)), (path,))
 
 
 def is_source(path: Path) -> bool:
@@ -89,6 +96,10 @@ def main(folder: str) -> None:
     with open(Path(folder, "lock"), "w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)  # two calls at once: the second finds everything done
         finished = finished_steps(folder)
+        if finished == [digest for _, digest in planned]:
+            return
+        started = time.monotonic()
+        print(f"Setting up {folder} in this folder; only what changed since the last time is installed.", flush=True)
         if not usable(folder):
             make_environment(folder)
         for index, (step, digest) in enumerate(planned):
@@ -96,9 +107,11 @@ def main(folder: str) -> None:
                 continue
             finished = finished[:index]
             write_stamp(folder, finished)
+            print(f"{folder}: step {index + 1} of {len(planned)}: {step.title}", flush=True)
             install(folder, step)
             finished.append(digest)
             write_stamp(folder, finished)
+        print(f"{folder} is ready after {time.monotonic() - started:.0f} s.\n", flush=True)
 
 
 def finished_steps(folder: str) -> list[str]:
@@ -173,12 +186,11 @@ def environment() -> dict[str, str]:
 
 def install(folder: str, step: Step) -> None:
     """Run one step, one line for every distribution as it comes; raise ``SetupFailed`` with the end of pip's log."""
-    print(f"{folder}: {step.title}", flush=True)
     started = time.monotonic()
     argv = [str(Path(folder, "bin", "python")), "-m", "pip", "install", "--progress-bar", "off", *step.arguments]
     log: list[str] = []
     with subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace",
-                          env=environment()) as process:
+                          env=environment()) as process, pulse(started):
         assert process.stdout is not None
         for line in process.stdout:
             log.append(line.rstrip())
@@ -189,6 +201,24 @@ def install(folder: str, step: Step) -> None:
         tail = "\n".join(f"  | {line}" for line in told[-LOG_LINES_SHOWN:])
         raise SetupFailed(f"pip ended with status {process.returncode} at {step.title}\n{tail}\n{remedy(log)}")
     print(f"  done in {time.monotonic() - started:.0f} s", flush=True)
+
+
+@contextmanager
+def pulse(started: float) -> Iterator[None]:
+    """Say every ten seconds that a step goes on: a large download is one line of pip's, then silence."""
+    ended = threading.Event()
+
+    def beat() -> None:
+        while not ended.wait(PULSE_S):
+            print(f"  ... {time.monotonic() - started:.0f} s", flush=True)
+
+    thread = threading.Thread(target=beat, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        thread.join()
 
 
 def shortened(line: str) -> str | None:

@@ -43,7 +43,7 @@ def test_the_headline_comes_first() -> None:
 @pytest.mark.parametrize(("answer", "words"), [
     (Answer.YES, "Comparable at level curve? Yes, guaranteed."), (Answer.NO, "Comparable at level curve? No."),
     (Answer.LIKELY, "Comparable at level curve? Likely: expected of ordinary programs, but not guaranteed."),
-    (Answer.UNKNOWN, "Comparable at level curve? Unknown: nothing that was read stands against it, but 0 matters")])
+    (Answer.UNKNOWN, "Comparable at level curve? Unknown: nothing that was read stands against it, but 0 checks lack")])
 def test_the_answer_repeats_the_level_asked(answer: Answer, words: str) -> None:
     assert words in render_text(verdict(answer=answer), columns=200)
 
@@ -63,6 +63,17 @@ def test_the_three_ends_stand_with_their_meaning() -> None:
     assert "  expected    curve       the same up to float noise" in text
     assert "  guaranteed  none        nothing yet: too much that matters was not read" in text
     assert "  possible    bitwise     the same bits; nothing rules them out" in text
+
+
+def test_nothing_guaranteed_for_what_was_read_is_not_put_down_to_what_was_not() -> None:
+    wrong = reason("a", guaranteed=Level.NONE, expected_level=Level.NONE)
+    text = render_text(verdict(guaranteed=Level.NONE, reasons=(wrong,)), columns=100)
+    assert "  guaranteed  none        nothing, for what stands between them" in text
+
+
+def test_where_no_unread_fact_is_named_the_rules_are() -> None:
+    rows = tuple(dataclasses.replace(assumption(f"r{number}"), lacking={}) for number in range(3))
+    assert "for: rule r0, rule r1 and 1 more" in render_text(verdict(assumes=rows))
 
 
 def test_a_reason_has_effect_remedy_and_rule() -> None:
@@ -100,15 +111,15 @@ def test_a_suspicion_stands_apart_from_what_counts() -> None:
 def test_a_hundred_unread_facts_are_a_few_lines() -> None:
     rows = tuple(assumption(f"r{number:03}", f"way {number % 5}") for number in range(100))
     text = render_text(verdict(assumes=rows), columns=100)
-    block = text.split("Not read, so not guaranteed (100 matters)")[1].split("\n\n")[0]
-    assert len(block.strip().splitlines()) <= 10
-    assert "and 16 more (left side)" in block
+    block = text.split("Not read, so not guaranteed (100 checks)")[1].split("\n\n")[0]
+    assert len(block.strip().splitlines()) <= 7
+    assert "and 18 more (left side)" in block
     assert "and 40 more; the JSON form lists all" in block
 
 
 def test_what_the_program_sets_is_counted_by_layer() -> None:
     rows = tuple(assumption(f"r{number}", lowers=False) for number in range(9))
-    assert "9 matters that the program sets: libraries (9)" in render_text(verdict(assumes=rows))
+    assert "what the program itself sets (9 checks: libraries 9)" in render_text(verdict(assumes=rows))
 
 
 def test_what_would_raise_it_refers_to_the_numbered_remedies() -> None:

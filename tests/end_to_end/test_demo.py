@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import signal
 import socket
 import subprocess
 import sys
@@ -84,7 +85,7 @@ def test_other_dumps_on_a_taken_port_give_another_verdict_and_nothing_stays_runn
         taken.listen()
         done = tell(tmp_path, "--left", str(RIGHT), "--right", str(RIGHT), "--port", str(taken.getsockname()[1]))
     assert done.returncode == 0, done.stderr
-    assert "is taken; taking another one." in done.stdout
+    assert "is taken; a free one is used instead." in done.stdout
     text = chapter(done.stdout, 3)
     assert "GPU architecture" not in text
     assert "No difference found" in text
@@ -92,6 +93,29 @@ def test_other_dumps_on_a_taken_port_give_another_verdict_and_nothing_stays_runn
     assert server is not None
     with pytest.raises(OSError):
         urllib.request.urlopen(server.group(1) + "/livez", timeout=2)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=["ctrl-c", "term"])
+def test_an_interrupted_demo_stops_its_service_and_says_so(number: signal.Signals, tmp_path: Path) -> None:
+    with subprocess.Popen([sys.executable, "-u", "-m", "repro_env_service.demo", "--data", str(tmp_path)], text=True,
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        first = next(line for line in process.stdout if "a service is running on" in line)
+        process.send_signal(number)
+        _, told = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert told == "\nInterrupted; the service is stopped.\n"
+    with pytest.raises(OSError):
+        urllib.request.urlopen(first.split()[-1] + "/livez", timeout=2)
+
+
+def test_a_second_telling_in_the_same_folder_is_told_the_same_under_other_names(tmp_path: Path) -> None:
+    first, second = tell(tmp_path), tell(tmp_path)
+    assert "--run-id gpu-a\n" in first.stdout
+    assert "--run-id gpu-a.2\n" in second.stdout
+    told = chapter(second.stdout, 3)
+    assert "WARNING" not in told
+    assert verdicts(told)[0].replace(".2", "") == verdicts(chapter(first.stdout, 3))[0].replace(".2", "")
 
 
 def test_a_dump_that_is_none_stops_the_demo_with_the_step_that_failed(tmp_path: Path) -> None:

@@ -6,8 +6,10 @@ Everything shown is computed: other dumps (``--left``, ``--right``) and other ma
 from __future__ import annotations
 
 import argparse
+import io
 import json
 import os
+import signal
 import socket
 import subprocess
 import sys
@@ -23,8 +25,11 @@ from typing import Any
 HERE = Path(__file__).parent
 DUMPS = sorted((HERE / "demo_dumps").glob("*.txt"))
 PREFERRED_PORT = 8765
+INTERRUPTED = 130
+#: where the commands that the story shows can be typed.
+CLIENT = Path(sys.executable).parent / "repro-env"
 START_TIMEOUT_S = 30.0
-WIDTH = 88
+WIDTH = 78
 
 
 class DemoError(Exception):
@@ -65,24 +70,24 @@ class Demo:
         self.data = data
         self.server = server
         self.tell = Teller()
-        self.stamp = time.strftime("%H%M%S")
+        self.suffix = telling(data)
         self.environment = {name: value for name, value in os.environ.items() if not name.startswith("REPRO_ENV_")}
         self.environment |= {"REPRO_ENV_SERVER": server, "REPRO_ENV_SPOOL": str(data / "spool"),
                              "REPRO_ENV_PROJECT": "demo", "NO_COLOR": "1", "COLUMNS": str(WIDTH),
                              "PYTHONHASHSEED": "0"}
 
     def run_id(self, name: str) -> str:
-        """Return the run id of this telling for ``name``."""
-        return f"demo-{self.stamp}-{name}"
+        """Return the run id, or project, of this telling for ``name``: an earlier one in the folder has its own."""
+        return f"{name}{self.suffix}"
 
-    def client(self, *arguments: str, project: str = "demo", threads: int | None = None,
+    def client(self, *arguments: str, project: str = "demo", threads: int | None = None, folder: Path | None = None,
                accept: tuple[int, ...] = (0,)) -> subprocess.CompletedProcess[str]:
-        """Run ``repro-env`` with ``arguments``; raise ``DemoError`` for an exit code outside ``accept``."""
+        """Run ``repro-env`` in ``folder``; raise ``DemoError`` for an exit code outside ``accept``."""
         environment = {**self.environment, "REPRO_ENV_PROJECT": project}
         if threads is not None:
             environment["OPENBLAS_NUM_THREADS"] = str(threads)
         done = subprocess.run([sys.executable, "-m", "repro_env", *arguments], env=environment, text=True,
-                              capture_output=True, timeout=120, check=False)
+                              cwd=folder, capture_output=True, timeout=120, check=False)
         if done.returncode not in accept:
             raise DemoError(f"repro-env {' '.join(arguments)} exited with {done.returncode}:\n{done.stderr}")
         return done
@@ -105,11 +110,12 @@ class Demo:
         except urllib.error.HTTPError as error:
             raise DemoError(f"{method} {path}: {error.code} {error.read().decode()[:500]}") from error
 
-    def compare(self, left: str, right: str, level: str) -> None:
-        """Show the verdict as the command line prints it; it asks the service."""
+    def compare(self, left: str, right: str, level: str) -> str:
+        """Show the verdict as the command line prints it, and return that; it asks the service."""
         self.tell.command(f"repro-env compare {left} {right} --level {level}")
         shown = self.client("compare", left, right, "--level", level, accept=(0, 1, 2, 3))
         self.tell.output(shown.stdout)
+        return shown.stdout
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -122,20 +128,40 @@ def main(arguments: list[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     started = time.monotonic()
     data = options.data.resolve()
-    data.mkdir(parents=True, exist_ok=True)
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="replace")  # a locale without dashes and dots costs those, not the story
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # ends as Ctrl-C does: with the service stopped
     try:
-        with service(data, options.port) as server:
-            demo = Demo(data, server)
-            demo.tell.say(f"repro-env demo: a service is running on {server}")
-            same_machine(demo)
-            threads(demo)
-            two_gpus(demo, options.left, options.right)
-            warning(demo)
+        data.mkdir(parents=True, exist_ok=True)
+        demo = tell(data, options)
     except DemoError as error:
         print(f"\nThe demo stopped: {error}", file=sys.stderr)
         return 1
+    except KeyboardInterrupt:
+        print("\nInterrupted; the service is stopped.", file=sys.stderr)
+        return INTERRUPTED
     close(demo, time.monotonic() - started)
     return 0
+
+
+def tell(data: Path, options: argparse.Namespace) -> Demo:
+    """Tell the chapters before a running service."""
+    with service(data, options.port) as server:
+        demo = Demo(data, server)
+        demo.tell.say(f"repro-env demo: a service is running on {server}")
+        same_machine(demo)
+        threads(demo)
+        two_gpus(demo, options.left.resolve(), options.right.resolve())
+        warning(demo)
+    return demo
+
+
+def telling(data: Path) -> str:
+    """Return what the names of this telling end in: nothing the first time in a folder, then ``.2``, ``.3``."""
+    counter = data / "tellings"
+    number = int(counter.read_text()) + 1 if counter.exists() else 1
+    counter.write_text(str(number))
+    return "" if number == 1 else f".{number}"
 
 
 def same_machine(demo: Demo) -> None:
@@ -160,7 +186,8 @@ def threads(demo: Demo) -> None:
     demo.tell.say("\nThe two one-thread runs, bit by bit:")
     demo.compare(one, again, "bitwise")
     demo.tell.say("\nOne thread against two:")
-    demo.compare(one, two, "bitwise")
+    if "result weights: equal" in demo.compare(one, two, "bitwise"):
+        demo.tell.say("\nThe weights came out equal this time. The verdict says what can be relied on.")
 
 
 def two_gpus(demo: Demo, left: Path, right: Path) -> None:
@@ -168,14 +195,15 @@ def two_gpus(demo: Demo, left: Path, right: Path) -> None:
     demo.tell.chapter("3. Two GPU machines, from what people paste into bug reports")
     for path, side in ((left, "gpu-a"), (right, "gpu-b")):
         demo.tell.command(f"repro-env import {path.name} --run-id {demo.run_id(side)}")
-        done = demo.client("import", str(path), "--run-id", demo.run_id(side), project="demo-gpu")
+        done = demo.client("import", path.name, "--run-id", demo.run_id(side), project=demo.run_id("demo-gpu"),
+                           folder=path.parent)
         demo.tell.output(done.stderr)
     left_id, right_id = demo.run_id("gpu-a"), demo.run_id("gpu-b")
     demo.tell.say("\nAre they comparable? Asked over REST:")
     demo.tell.command(f"curl '{demo.server}/v1/comparisons?left={left_id}&right={right_id}&level=curve'")
     verdict = demo.get("/v1/comparisons", left=left_id, right=right_id, level="curve")
-    demo.tell.output(json.dumps({name: verdict[name] for name in ("answer", "guaranteed", "expected", "possible",
-                                                                  "headline")}, indent=2) + "\n… and the reasons")
+    shown = {name: verdict[name] for name in ("answer", "guaranteed", "expected", "possible", "headline")}
+    demo.tell.output(json.dumps(shown, indent=2) + "\n… and the reasons")
     demo.tell.say("\nThe same, for people:")
     demo.compare(left_id, right_id, "curve")
 
@@ -183,23 +211,27 @@ def two_gpus(demo: Demo, left: Path, right: Path) -> None:
 def warning(demo: Demo) -> None:
     """Chapter 4: a baseline, and the warning that a job's log then gets."""
     demo.tell.chapter("4. A baseline, and the warning in a job's log")
-    body = {"run": demo.run_id("gpu-a")}
-    demo.put("/v1/projects/demo-gpu/baseline", body)
-    demo.tell.command(f"curl -X PUT {demo.server}/v1/projects/demo-gpu/baseline -d '{json.dumps(body)}'")
-    demo.tell.say("A job starts on this machine in the same project. Its prologue prints on stderr:\n")
-    demo.tell.command("repro-env capture --project demo-gpu")
-    done = demo.client("capture", "--run-id", demo.run_id("job"), project="demo-gpu")
+    body, project = {"run": demo.run_id("gpu-a")}, demo.run_id("demo-gpu")
+    demo.tell.command(f"curl -X PUT {demo.server}/v1/projects/{project}/baseline "
+                      f"-H 'Content-Type: application/json' -d '{json.dumps(body)}'")
+    baseline = demo.put(f"/v1/projects/{project}/baseline", body)
+    demo.tell.output(f"the baseline of project {baseline['project']} is now run {baseline['run']}, "
+                     f"at level {baseline['level']}")
+    demo.tell.say("\nA job of that project starts, here on this machine. Its prologue prints on stderr:")
+    demo.tell.command(f"repro-env capture --project {project} --run-id {demo.run_id('job')}")
+    done = demo.client("capture", "--run-id", demo.run_id("job"), project=project)
     demo.tell.output(done.stderr, mark="  | ")
 
 
 def close(demo: Demo, seconds: float) -> None:
     """Say where things lie and how to go on."""
     demo.tell.chapter("Done")
-    demo.tell.say(f"The service is stopped after {seconds:.0f} s. Its database and spool lie in {demo.data}\n"
+    demo.tell.say(f"That took {seconds:.0f} s; the service is stopped. Its database and log are in {demo.data}\n"
+                  f"The command shown as repro-env is {CLIENT}\n\n"
                   "Go on:\n"
-                  "  make serve                    keep a service running\n"
-                  "  repro-env capture --help      put it into your job's prologue\n"
-                  "  docs/levels.md                what the levels and the three ends mean\n")
+                  "  make serve        keep a service running; what you then send lies in ./data\n"
+                  "  README.md         put it into your own jobs, in two lines\n"
+                  "  docs/levels.md    what the levels mean, and expected, guaranteed and possible\n")
 
 
 @contextmanager
@@ -231,7 +263,7 @@ def free_port(preferred: int) -> int:
             try:
                 probe.bind(("127.0.0.1", port))
             except OSError:
-                print(f"Port {preferred} is taken; taking another one.")
+                print(f"Port {preferred} is taken; a free one is used instead.")
                 continue
             return int(probe.getsockname()[1])
     raise DemoError("no free port on 127.0.0.1")
@@ -248,7 +280,9 @@ def wait_until_ready(server: str, process: subprocess.Popen[bytes], log: Path) -
         except OSError:
             time.sleep(0.1)
     tail = "\n".join(log.read_text(errors="replace").splitlines()[-10:])
-    raise DemoError(f"the service did not come up within {START_TIMEOUT_S:.0f} s; the end of {log}:\n{tail}")
+    how = f"did not come up within {START_TIMEOUT_S:.0f} s" if process.poll() is None else (
+        f"ended with status {process.returncode} before it was ready")
+    raise DemoError(f"the service {how}; the end of {log}:\n{tail}")
 
 
 if __name__ == "__main__":

@@ -256,3 +256,25 @@ def test_a_document_is_imported_as_it_is(folder: Path, repro_env: Run, pair: tup
         renamed = repro_env("import", pair[0], "--server", server.url, "--run-id", "other")
     assert renamed.code == 64
     assert "keeps its run" in renamed.err
+
+
+def test_json_of_others_is_named_as_such(folder: Path, repro_env: Run) -> None:
+    done = repro_env("import", put(folder, "wandb.json", '{"os": "Linux", "python": "3.12"}'))
+    assert done.code == 65
+    assert "this JSON is no document of repro-env" in done.err
+
+
+def test_a_log_that_begins_with_a_bracket_is_a_text(folder: Path, repro_env: Run) -> None:
+    done = repro_env("import", put(folder, "ds.txt", "[2024-05-24 09:17:18,762] [WARNING] no accelerator\n"))
+    assert done.code == 65
+    assert "got a text that begins with '[2024" in done.err
+
+
+#: cut off within its list of cuDNN files, and with a toolkit that torch does not use.
+DUMP = Path(__file__).parents[3] / "service/src/repro_env_service/demo_dumps/rtx-2080-ti-torch-2.2.txt"
+
+
+def test_notes_that_ask_nothing_of_a_person_stay_in_the_document(repro_env: Run) -> None:
+    done = repro_env("import", str(DUMP), "--no-send")
+    assert [line.strip() for line in done.lines if "note:" in line] == [
+        "note: the text is cut: what it would have said further on is not recorded"]

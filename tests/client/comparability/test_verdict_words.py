@@ -66,13 +66,13 @@ HEADLINES: dict[str, tuple[Question, Scope, Levels, list[Reason], list[Assumptio
                                  "Comparable bit by bit as far as is known, but guaranteed only statistically: "
                                  "4 threads against 8."),
     "one unread": (COMPARE, PROCESS, Levels(C, B, B), [], [assumption("a", C)],
-                   "No difference found, but one matter was not read that could make one; "
+                   "No difference found, but one check could not be made for lack of facts; "
                    "guaranteed only as curves so far."),
     "several unread": (COMPARE, PROCESS, Levels(N, B, B), [], [assumption("a", N), assumption("b", C)],
-                       "No difference found, but 2 matters were not read that could make one; "
+                       "No difference found, but 2 checks could not be made for lack of facts; "
                        "nothing is guaranteed so far."),
     "unread from outside": (COMPARE, STACK, Levels(C, B, B), [], [assumption("a", C)],
-                            "No difference found, but one matter was not read that could make one; "
+                            "No difference found, but one check could not be made for lack of facts; "
                             f"guaranteed only as curves so far; {OUTSIDE}."),
 }
 

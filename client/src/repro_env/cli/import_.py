@@ -15,7 +15,10 @@ if TYPE_CHECKING:
     from ..settings import Settings
 
 NOT_DELIVERED = 1
-MAX_NOTES = 5
+MAX_NOTES = 3
+#: how notes begin that ask nothing of a person; they stand in the document alone.
+ROUTINE = ("CUDA runtime version is ", "cuDNN files are ", "Is CUDA available: ", "HIP runtime version: ",
+           "GPUs in index order: ", "the text ends in the list of cuDNN files")
 
 COMMAND = Command(
     "import", "Makes a document from an environment dump and sends it as a run. What the dump does not say stays "
@@ -64,10 +67,11 @@ def _recognised(path: str, document: dict[str, Any]) -> None:
     form = made["format"] if isinstance(made, dict) and "format" in made else f"repro-env {record['vantage']} document"
     say(f"{sending.file_name(path)}: recognised as {form}; run {record['run_id']}")
     notes = made["notes"] if isinstance(made, dict) and "notes" in made else []
-    for note in notes[:MAX_NOTES]:
+    telling = [note for note in notes if not note.startswith(ROUTINE)]
+    for note in telling[:MAX_NOTES]:
         continue_saying(f"note: {note}")
-    if len(notes) > MAX_NOTES:
-        continue_saying(f"and {len(notes) - MAX_NOTES} more notes in the document")
+    if len(telling) > MAX_NOTES:
+        continue_saying(f"and {len(telling) - MAX_NOTES} more under capture.imported.notes of the document")
 
 
 def _hand_over(found: list[dict[str, Any]], values: dict[str, Any]) -> None:

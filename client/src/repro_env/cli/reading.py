@@ -42,9 +42,20 @@ def documents(path: str, **options: Any) -> list[dict[str, Any]]:
     """
     name = "standard input" if path == "-" else path
     data = read_bytes(path)
-    if data.lstrip()[:1] in (b"{", b"["):
+    if data.lstrip()[:1] == b"{" or (data.lstrip()[:1] == b"[" and _is_json(data)):
         return _validated(name, data)
     return [imported(name, data, **options)]
+
+
+def _is_json(data: bytes) -> bool:
+    """Tell whether a text that begins with a bracket is JSON: lines of a log begin so too."""
+    import json
+
+    try:
+        json.loads(data)
+    except (ValueError, RecursionError):
+        return False
+    return True
 
 
 def imported(name: str, data: bytes, **options: Any) -> dict[str, Any]:
@@ -83,6 +94,10 @@ def _rows(value: Any) -> list[Any]:
     rows = value if isinstance(value, list) else [value]
     if not rows:
         raise InvalidDocument("$", "expected at least one document, got an empty list")
+    objects = [row for row in rows if isinstance(row, dict)]
+    if objects and not any("schema" in row for row in objects):
+        raise InvalidDocument("$", "this JSON is no document of repro-env, which would name its schema; expected what "
+                                   "`repro-env capture -o FILE` writes, or the text of an environment dump")
     return rows
 
 

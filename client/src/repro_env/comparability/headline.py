@@ -49,7 +49,7 @@ def _found(question: Question, scope: Scope, ends: Levels, reasons: tuple[Reason
         return f"{words[Level.BITWISE]} as far as is known, but {_GUARANTEED[ends.guaranteed]}: {first.why.rstrip('.')}"
     lowering = sum(item.lowers for item in assumes)
     if ends.guaranteed < Level.BITWISE and lowering:
-        return (f"No difference found, but {_count(lowering)} not read that could make one; "
+        return (f"No difference found, but {_count(lowering)} not be made for lack of facts; "
                 f"{_GUARANTEED[ends.guaranteed]} so far")
     if scope is Scope.STACK:
         return "Same stack"
@@ -59,4 +59,4 @@ def _found(question: Question, scope: Scope, ends: Levels, reasons: tuple[Reason
 
 
 def _count(number: int) -> str:
-    return "one matter was" if number == 1 else f"{number} matters were"
+    return "one check could" if number == 1 else f"{number} checks could"

@@ -12,7 +12,9 @@ from typing import TypeVar
 from ..comparability.levels import Answer, Level, Question, Scope
 from ..comparability.verdict import Assumption, Reason, Step, Verdict
 
-MAX_REASONS, MAX_SHORT_REASONS, MAX_FOLDED, MAX_GROUPS, MAX_PATHS, MAX_IGNORED, MAX_STEPS = 5, 8, 4, 3, 4, 6, 6
+MAX_REASONS, MAX_SHORT_REASONS, MAX_FOLDED, MAX_GROUPS, MAX_PATHS, MAX_IGNORED, MAX_STEPS = 5, 8, 4, 3, 2, 6, 6
+#: layers named of what the program sets.
+MAX_LAYERS = 3
 
 #: level -> what it lets one expect of two results.
 MEANING = {
@@ -22,7 +24,8 @@ MEANING = {
     Level.NONE: "any difference: one side may be wrong, or measures something else",
 }
 #: what the lowest guarantee and the highest possibility mean, which are no news about the results.
-_NOTHING_GUARANTEED = "nothing yet: too much that matters was not read"
+_NOTHING_GUARANTEED_YET = "nothing yet: too much that matters was not read"
+_NOTHING_GUARANTEED = "nothing, for what stands between them"
 _NOTHING_RULED_OUT = "the same bits; nothing rules them out"
 _ANSWER = {
     Answer.YES: "yes, guaranteed",
@@ -70,10 +73,10 @@ def outline(verdict: Verdict, expected: str = "", observed: str = "") -> Outline
     notes = [reason for reason in verdict.reasons if reason.implied_by is None and reason.guaranteed is Level.BITWISE]
     sections = [_differences(main, verdict.reasons), _more_differences(main), *_unread(verdict), _raises(verdict, main),
                 _notes(notes), _evidence(verdict), _ignored(verdict), _waived(verdict)]
-    guaranteed = _NOTHING_GUARANTEED if verdict.guaranteed is Level.NONE else MEANING[verdict.guaranteed]
     possible = _NOTHING_RULED_OUT if verdict.possible is Level.BITWISE else MEANING[verdict.possible]
     ends = (("expected", verdict.expected.word, MEANING[verdict.expected]),
-            ("guaranteed", verdict.guaranteed.word, guaranteed), ("possible", verdict.possible.word, possible))
+            ("guaranteed", verdict.guaranteed.word, _guaranteed(verdict)),
+            ("possible", verdict.possible.word, possible))
     sides = (("left", expected), ("right", observed)) if expected or observed else ()
     return Outline(verdict.headline, answer_line(verdict), ends, sides,
                    tuple(section for section in sections if section.points),
@@ -84,11 +87,19 @@ def answer_line(verdict: Verdict) -> str:
     """Return the question that was asked and its answer, in one line."""
     if verdict.answer is Answer.UNKNOWN:
         lowering = sum(item.lowers for item in verdict.assumes)
-        answer = f"unknown: nothing that was read stands against it, but {_matters(lowering)} not read"
+        answer = f"unknown: nothing that was read stands against it, but {_count(lowering, 'check')} lack facts"
     else:
         answer = _ANSWER[verdict.answer]
     scope = " (the stacks alone)" if verdict.scope is Scope.STACK else ""
     return f"{_ASKED[verdict.question]} at level {verdict.level.word}? {answer[0].upper()}{answer[1:]}{scope}."
+
+
+def _guaranteed(verdict: Verdict) -> str:
+    """Return what is guaranteed; where it is nothing, say whether more reading could change that."""
+    if verdict.guaranteed is not Level.NONE:
+        return MEANING[verdict.guaranteed]
+    read = min((reason.guaranteed for reason in verdict.reasons), default=Level.BITWISE)
+    return _NOTHING_GUARANTEED if read is Level.NONE else _NOTHING_GUARANTEED_YET
 
 
 def visible(text: str) -> str:
@@ -134,23 +145,29 @@ def _unread(verdict: Verdict) -> list[Section]:
     lowering = [item for item in verdict.assumes if item.lowers]
     open_ones = [item for item in verdict.assumes if not item.lowers]
     groups = _grouped(lowering, lambda item: item.capture_how)
-    points = [Point(how, (("settles", _facts(items)),)) for how, items in groups[:MAX_GROUPS]]
+    points = [Point(how, (("for", _facts(items)),)) for how, items in groups[:MAX_GROUPS]]
     left_out = sum(len(items) for _, items in groups[MAX_GROUPS:])
-    sections = [Section(f"Not read, so not guaranteed ({_count(len(lowering), 'matter')})", tuple(points),
+    sections = [Section(f"Not read, so not guaranteed ({_count(len(lowering), 'check')})", tuple(points),
                         rest=_rest(left_out))]
     if open_ones:
-        layers = [f"{layer} ({len(items)})" for layer, items in _grouped(open_ones, lambda item: item.layer)]
+        layers = sorted(_grouped(open_ones, lambda item: item.layer), key=lambda group: -len(group[1]))
+        named = _listed([f"{layer} {len(items)}" for layer, items in layers], MAX_LAYERS)
         how = _grouped(open_ones, lambda item: item.capture_how)[0][0]
-        text = f"{_count(len(open_ones), 'matter')} that the program sets: {_listed(layers, 8)}"
+        text = f"what the program itself sets ({_count(len(open_ones), 'check')}: {named})"
         sections.append(Section("Not covered by this verdict", (Point(text, (("to cover", how),)),)))
     return sections
 
 
 def _facts(items: list[Assumption]) -> str:
-    """Return the unread facts of several rules and the sides that lack them."""
+    """Return the unread facts of several rules and the sides that lack them; the rules where no fact is named.
+
+    That is so where raw facts stand in for an effective value on both sides, and differ.
+    """
     lacking = {side: sorted({path for item in items for path in item.lacking.get(side, {})})
                for side in ("expected", "observed")}
     paths = list(dict.fromkeys(lacking["expected"] + lacking["observed"]))
+    if not paths:
+        return _listed([f"rule {item.rule}" for item in items], MAX_PATHS)
     sides = [name for name, side in (("left", "expected"), ("right", "observed")) if lacking[side]]
     return f"{_listed(paths, MAX_PATHS)} ({f'{sides[0]} side' if len(sides) == 1 else 'both sides'})"
 
@@ -211,10 +228,6 @@ def _sentence(text: str) -> str:
 def _listed(items: list[str], limit: int, separator: str = ", ") -> str:
     more = len(items) - limit
     return separator.join(items[:limit]) + (f" and {more} more" if more > 0 else "")
-
-
-def _matters(number: int) -> str:
-    return f"{_count(number, 'matter')} {'was' if number == 1 else 'were'}"
 
 
 def _count(number: int, noun: str) -> str:
