@@ -67,6 +67,15 @@ def test_two_gpu_dumps_are_compared_over_rest_with_reasons(story: str) -> None:
     assert "GPU architecture 7.5 against 8.9" in text
 
 
+def test_the_example_of_the_readme_is_what_the_demo_prints(story: str) -> None:
+    readme = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
+    example = readme.partition("```text\n")[2].partition("```")[0]
+    told = "\n".join(line.removeprefix("  ") for line in chapter(story, 2).splitlines())
+    lines = [line for line in example.splitlines() if line not in {"", "…"}]
+    assert lines[0].startswith("$ repro-env compare")
+    assert [line for line in lines if line not in told.splitlines()] == []
+
+
 def test_a_job_is_warned_on_stderr(story: str) -> None:
     text = chapter(story, 4)
     assert "  | repro-env: WARNING against baseline" in text

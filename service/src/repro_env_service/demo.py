@@ -171,7 +171,7 @@ def same_machine(demo: Demo) -> None:
     for run in (first, second):
         demo.tell.command(f"repro-env capture --run-id {run}")
         demo.tell.output(demo.client("capture", "--run-id", run).stderr)
-    demo.tell.say("")
+    demo.tell.say("\nAre the two stacks, that is hardware, drivers and libraries, the same?")
     demo.compare(first, second, "bitwise")
 
 

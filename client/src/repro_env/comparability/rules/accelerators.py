@@ -128,7 +128,8 @@ RULES: tuple[AnyRule, ...] = (
         effect="dropout masks, noise and device-side initialisation differ beyond the smaller grid",
         remedy="draw on the CPU generator and copy, or use GPUs with the same SM count and threads per SM",
         confidence="proven", source=("pytorch issues 62467, 196613, 194676", "pytorch pull request 176584"),
-        capture_how="declare the largest draw: --declare largest_cuda_draw=N", project=rng_geometry, show=show_grid),
+        capture_how="use one GPU model on both sides: how much a program draws is not recorded",
+        project=rng_geometry, show=show_grid),
     Distinction(
         id="gpu-architecture", layer="accelerators", cause="gpu_architecture",
         guaranteed=Level.STATISTICAL, expected=Level.STATISTICAL, possible=Level.BITWISE,

@@ -9,7 +9,7 @@ from ..levels import Level, SetBy
 from ..reading import Facts
 from ..rule import PROGRAM_QUESTIONS, AnyRule, Condition, Distinction, Fails, Projection
 
-_DECLARE = "declare it: `repro-env run --declare NAME=VALUE`, or observe()"
+_DECLARE = "run the program under `repro-env run`; what it does not record of data and loader, compare by hand"
 #: declared names that other rules read.
 _READ_ELSEWHERE = frozenset(("iommu", "acs", "determinism-set"))
 
