@@ -271,10 +271,10 @@ def test_a_log_that_begins_with_a_bracket_is_a_text(folder: Path, repro_env: Run
 
 
 #: cut off within its list of cuDNN files, and with a toolkit that torch does not use.
-DUMP = Path(__file__).parents[3] / "service/src/repro_env_service/demo_dumps/rtx-2080-ti-torch-2.2.txt"
+SHIPPED = Path(__file__).parents[3] / "service/src/repro_env_service/demo_dumps/rtx-2080-ti-torch-2.2.txt"
 
 
 def test_notes_that_ask_nothing_of_a_person_stay_in_the_document(repro_env: Run) -> None:
-    done = repro_env("import", str(DUMP), "--no-send")
+    done = repro_env("import", str(SHIPPED), "--no-send")
     assert [line.strip() for line in done.lines if "note:" in line] == [
         "note: the text is cut: what it would have said further on is not recorded"]
