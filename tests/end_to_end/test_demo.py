@@ -120,6 +120,7 @@ def test_an_interrupted_demo_stops_its_service_and_says_so(number: signal.Signal
 
 def test_a_second_telling_in_the_same_folder_is_told_the_same_under_other_names(tmp_path: Path) -> None:
     first, second = tell(tmp_path), tell(tmp_path)
+    assert (first.returncode, second.returncode) == (0, 0), first.stderr + second.stderr
     assert "--run-id gpu-a\n" in first.stdout
     assert "--run-id gpu-a.2\n" in second.stdout
     told = chapter(second.stdout, 3)

@@ -9,8 +9,8 @@ import argparse
 import io
 import json
 import os
+import re
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -25,7 +25,7 @@ from typing import Any
 HERE = Path(__file__).parent
 DUMPS = sorted((HERE / "demo_dumps").glob("*.txt"))
 PREFERRED_PORT = 8765
-INTERRUPTED = 130
+INTERRUPTED, PORT_TAKEN = 130, 69
 #: where the commands that the story shows can be typed.
 CLIENT = Path(sys.executable).parent / "repro-env"
 START_TIMEOUT_S = 30.0
@@ -129,8 +129,10 @@ def main(arguments: list[str] | None = None) -> int:
     started = time.monotonic()
     data = options.data.resolve()
     if isinstance(sys.stdout, io.TextIOWrapper):
-        sys.stdout.reconfigure(errors="replace")  # a locale without dashes and dots costs those, not the story
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # ends as Ctrl-C does: with the service stopped
+        # a locale without dashes and dots costs those, not the story; each line is seen as it comes, through a pipe too
+        sys.stdout.reconfigure(errors="replace", line_buffering=True)
+    for number in (signal.SIGINT, signal.SIGTERM):  # however it was started, both end it with the service stopped
+        signal.signal(number, signal.default_int_handler)
     try:
         data.mkdir(parents=True, exist_ok=True)
         demo = tell(data, options)
@@ -236,16 +238,29 @@ def close(demo: Demo, seconds: float) -> None:
 
 @contextmanager
 def service(data: Path, preferred: int) -> Iterator[str]:
-    """Run the service on a free loopback port over ``data``; stop it by its own process id at the end."""
-    port = free_port(preferred)
+    """Run the service on a loopback port over ``data``; stop it by its own process id at the end."""
     log = data / "service.log"
-    with log.open("ab") as output:
+    for port in (preferred, 0):
+        with started(data, log, port) as process:
+            server = address(process, log)
+            if server is not None:
+                yield server
+                return
+        if process.returncode != PORT_TAKEN:
+            break
+        print(f"Port {preferred} is taken; a free one is used instead.")
+    tail = "\n".join(log.read_text(errors="replace").splitlines()[-10:])
+    raise DemoError(f"the service did not come up; the end of {log}:\n{tail}")
+
+
+@contextmanager
+def started(data: Path, log: Path, port: int) -> Iterator[subprocess.Popen[bytes]]:
+    """Start the service, its words in a fresh ``log``; stop it at the end."""
+    with log.open("wb") as output:
         process = subprocess.Popen([sys.executable, "-m", "repro_env_service", "serve", "--port", str(port),
                                     "--data", str(data)], stdout=output, stderr=output, stdin=subprocess.DEVNULL)
-    server = f"http://127.0.0.1:{port}"
     try:
-        wait_until_ready(server, process, log)
-        yield server
+        yield process
     finally:
         process.terminate()
         try:
@@ -255,34 +270,23 @@ def service(data: Path, preferred: int) -> Iterator[str]:
             process.wait()
 
 
-def free_port(preferred: int) -> int:
-    """Return ``preferred`` if it is free on loopback, else one that the system gives."""
-    for port in (preferred, 0):
-        with socket.socket() as probe:
-            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            try:
-                probe.bind(("127.0.0.1", port))
-            except OSError:
-                print(f"Port {preferred} is taken; a free one is used instead.")
-                continue
-            return int(probe.getsockname()[1])
-    raise DemoError("no free port on 127.0.0.1")
+def address(process: subprocess.Popen[bytes], log: Path) -> str | None:
+    """Return the address that this very process says it listens on, once it answers there; ``None`` if it ends.
 
-
-def wait_until_ready(server: str, process: subprocess.Popen[bytes], log: Path) -> None:
-    """Wait for ``/readyz``; raise ``DemoError`` with the end of the log when the service does not come up."""
+    Asking the port alone would take another service's answer for its.
+    """
     deadline = time.monotonic() + START_TIMEOUT_S
     opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
     while time.monotonic() < deadline and process.poll() is None:
+        said = re.search(r" on (http://\S+), data in ", log.read_text(errors="replace"))
         try:
-            with opener.open(f"{server}/readyz", timeout=2):
-                return
+            if said:
+                with opener.open(f"{said[1]}/readyz", timeout=2):
+                    return said[1]
         except OSError:
-            time.sleep(0.1)
-    tail = "\n".join(log.read_text(errors="replace").splitlines()[-10:])
-    how = f"did not come up within {START_TIMEOUT_S:.0f} s" if process.poll() is None else (
-        f"ended with status {process.returncode} before it was ready")
-    raise DemoError(f"the service {how}; the end of {log}:\n{tail}")
+            pass
+        time.sleep(0.05)
+    return None
 
 
 if __name__ == "__main__":
