@@ -71,9 +71,11 @@ def test_nothing_guaranteed_for_what_was_read_is_not_put_down_to_what_was_not() 
     assert "  guaranteed  none        nothing, for what stands between them" in text
 
 
-def test_where_no_unread_fact_is_named_the_rules_are() -> None:
+def test_where_no_fact_is_lacking_the_rules_are_named_and_nothing_is_asked_for() -> None:
     rows = tuple(dataclasses.replace(assumption(f"r{number}"), lacking={}) for number in range(3))
-    assert "for: rule r0, rule r1 and 1 more" in render_text(verdict(assumes=rows))
+    text = render_text(verdict(assumes=rows))
+    assert "for: rules r0, r1, r2" in text
+    assert "repro-env run" not in text
 
 
 def test_a_reason_has_effect_remedy_and_rule() -> None:

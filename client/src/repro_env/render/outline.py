@@ -27,6 +27,8 @@ MEANING = {
 _NOTHING_GUARANTEED_YET = "nothing yet: too much that matters was not read"
 _NOTHING_GUARANTEED = "nothing, for what stands between them"
 _NOTHING_RULED_OUT = "the same bits; nothing rules them out"
+#: how to settle rules for which raw facts stood in for an effect: no fact is missing, so none can be captured.
+_EFFECT_UNREAD = "what one side sets or loads differs from the other, and its effect is not known: make it the same"
 _ANSWER = {
     Answer.YES: "yes, guaranteed",
     Answer.NO: "no",
@@ -144,7 +146,7 @@ def _unread(verdict: Verdict) -> list[Section]:
     """Group what was not read by the way to read it, so that a hundred facts are a few lines."""
     lowering = [item for item in verdict.assumes if item.lowers]
     open_ones = [item for item in verdict.assumes if not item.lowers]
-    groups = _grouped(lowering, lambda item: item.capture_how)
+    groups = _grouped(lowering, lambda item: item.capture_how if item.lacking else _EFFECT_UNREAD)
     points = [Point(how, (("for", _facts(items)),)) for how, items in groups[:MAX_GROUPS]]
     left_out = sum(len(items) for _, items in groups[MAX_GROUPS:])
     sections = [Section(f"Not read, so not guaranteed ({_count(len(lowering), 'check')})", tuple(points),
@@ -159,15 +161,12 @@ def _unread(verdict: Verdict) -> list[Section]:
 
 
 def _facts(items: list[Assumption]) -> str:
-    """Return the unread facts of several rules and the sides that lack them; the rules where no fact is named.
-
-    That is so where raw facts stand in for an effective value on both sides, and differ.
-    """
+    """Return the unread facts of several rules and the sides that lack them; the rules where no fact is lacking."""
     lacking = {side: sorted({path for item in items for path in item.lacking.get(side, {})})
                for side in ("expected", "observed")}
     paths = list(dict.fromkeys(lacking["expected"] + lacking["observed"]))
     if not paths:
-        return _listed([f"rule {item.rule}" for item in items], MAX_PATHS)
+        return "rules " + _listed([item.rule for item in items], MAX_SHORT_REASONS)
     sides = [name for name, side in (("left", "expected"), ("right", "observed")) if lacking[side]]
     return f"{_listed(paths, MAX_PATHS)} ({f'{sides[0]} side' if len(sides) == 1 else 'both sides'})"
 
