@@ -14,11 +14,12 @@ from typing import Any
 from repro_env import variables
 from repro_env.comparability.reading import PROGRAM_SECTIONS
 from repro_env.fingerprint.facts import SCHEMA_VERSION
+from repro_env.probes.keys import JOB
 
 Document = dict[str, Any]
 
 LIBRARIES = ("cuda_runtime", "cublas", "cudnn", "cufft", "cusolver", "cusparse", "nccl", "nvjitlink", "nvrtc", "triton",
-             "miopen", "rccl", "mkl", "onednn", "openblas", "openmp")
+             "hip_runtime", "rocblas", "hipblaslt", "miopen", "rccl", "mkl", "onednn", "openblas", "openmp")
 FRAMEWORKS = ("torch", "jax", "tensorflow", "numpy", "scipy", "scikit_learn")
 #: every variable a rule may look at, unset.
 VARIABLES = (*variables.ALLOWED, "GOMP_SPINCOUNT", "PYTHONMALLOC")
@@ -27,13 +28,14 @@ VARIABLES = (*variables.ALLOWED, "GOMP_SPINCOUNT", "PYTHONMALLOC")
 def library(version: str, found: str = "wheel") -> Document:
     """A library that is installed, loaded and compiled against in one version."""
     return {"installed": version, "loaded": version, "compiled_against": version, "found": found,
-            "build_id": "b" + version.replace(".", ""), "conflicts": []}
+            "build_id": "b" + version.replace(".", ""), "conflicts": [], "candidates": [f"{found} {version}"]}
 
 
 def framework(version: str, **facts: Any) -> Document:
     """A framework that the process imported."""
     return {"version": version, "imported": True, "revision": "r" + version.replace("+", ""), "cuda_build": None,
-            "rocm_build": None, "arch_list": [], "build": "wheel", "debug": False, **facts}
+            "rocm_build": None, "arch_list": [], "build": "wheel", "debug": False, "abi": "cxx11", "build_flags": {},
+            **facts}
 
 
 def distribution(name: str, version: str, **facts: Any) -> Document:
@@ -85,7 +87,7 @@ def _cpu() -> Document:
 
 def _cpu_stack() -> Document:
     return {
-        "accelerators": {"devices": None, "interconnect": None},
+        "accelerators": {"devices": None, "interconnect": None, "links": None},
         "driver": dict.fromkeys(("kernel_module", "user_libcuda", "compat", "cuda_level", "kernel_flavour")),
         "libraries": {**dict.fromkeys(LIBRARIES), "mkl": library("2025.0"), "onednn": library("3.12.0"),
                       "openblas": library("0.3.30"), "openmp": library("libgomp 4.5"), "system_cudnn": None,
@@ -112,7 +114,9 @@ def _precision() -> Document:
             "fp32_generic": "none", "fp32_cuda_matmul": "none", "fp32_cudnn_conv": "tf32", "fp32_cudnn_rnn": "tf32",
             "fp32_mkldnn_matmul": "none", "fp32_mkldnn_conv": "none", "fp32_mkldnn_rnn": "none",
             "fp16_reduced_reduction": True, "bf16_reduced_reduction": True, "fp16_accumulation": False,
-            "autocast": None, "default_dtype": "float32", "flush_to_zero": False, "flex_attention": None}
+            "autocast": None, "default_dtype": "float32", "flush_to_zero": False, "flex_attention": None,
+            "math_sdp_reduced": False, "jax_x64": None, "jax_matmul": None, "tensorflow_tf32": None,
+            "tensorflow_policy": None}
 
 
 def _determinism() -> Document:
@@ -121,13 +125,16 @@ def _determinism() -> Document:
             "sdp_flash": True, "sdp_mem_efficient": True, "sdp_math": True, "sdp_cudnn": True, "mkldnn_enabled": True,
             "mha_fastpath": True, "changed": [],
             "mkldnn_deterministic": False, "tunable_op": False, "tensorflow_op_determinism": None,
-            "xla_deterministic": None, "nondeterministic_kernels": []}
+            "xla_deterministic": None, "nondeterministic_kernels": [], "cudnn_benchmark_limit": 10,
+            "sdp_priority": ["flash", "mem_efficient", "math", "cudnn"], "preferred_blas": "default",
+            "preferred_linalg": "default", "inductor": None, "compile_cache": None, "jax_prng": None}
 
 
 def _threads() -> Document:
     return {"torch_intraop": 8, "torch_interop": 4, "openmp": 8, "mkl": 8,
             "blas_pools": [{"library": "openblas", "version": "0.3.30", "architecture": "SkylakeX", "threads": 8}],
-            "affinity_count": 8, "cgroup_limit_millicpu": None}
+            "affinity_count": 8, "cgroup_limit_millicpu": None, "openmp_pools": {"libgomp": 8},
+            "tensorflow_intraop": None, "tensorflow_interop": None}
 
 
 def _processor() -> Document:
@@ -147,10 +154,11 @@ def _program() -> Document:
                    "generators": ["numpy-legacy", "torch-philox"], "largest_cuda_draw": None, "resume_state": None},
         "data": {"dataset_digest": "sha256:" + "2" * 64, "file_order_digest": "sha256:" + "3" * 64,
                  "loader_workers": 4, "worker_seeding": "default", "persistent_workers": False,
-                 "sampler": "RandomSampler", "drop_last": True, "preprocessing": None},
+                 "sampler": "RandomSampler", "drop_last": True, "preprocessing": None, "loader_generator": "default"},
         "layout": {"world_size": 1, "data_parallel": 1, "tensor_parallel": 1, "pipeline_parallel": 1,
                    "micro_batch": 16, "accumulation": 1, "dynamic_batching": False, "ddp_bucket_mb": None,
-                   "static_graph": None},
+                   "static_graph": None, "context_parallel": 1, "expert_parallel": 1, "sharding": "none",
+                   "ddp_buckets": None},
         "model": {"training": True, "batch_norm": "train", "attention": "sdpa", "compile": False},
         "declared": {"values": None}}
 
@@ -161,10 +169,12 @@ def _capture() -> Document:
         "run_id_source": "made", "sequence": 0, "vantage": "process", "moment": "first-step", "subject": "process",
         "project": "vision", "group": None, "labels": {}, "captured_at": "2026-01-31T12:00:00Z",
         "client_version": "0.1.0",
-        "job": {"scheduler": None, "cluster": None, "job_id": None, "restart": None, "step": None},
+        "job": dict.fromkeys(JOB),
         "process": {"node": "node-17", "rank": None, "local_rank": None, "world_size": None, "pid": 4711,
                     "user": "researcher", "device_masks": {}, "device_ids": []},
-        "sources": {}, "errors": [], "durations_us": {}, "drift": [], "results": {}, "imported": None}
+        "sources": {}, "errors": [], "durations_us": {}, "drift": [], "results": {}, "imported": None,
+        "segment": None, "random_states": None, "container_id": None, "image_evidence": [], "device_states": [],
+        "device_links": []}
 
 
 def _h100() -> Document:
@@ -174,7 +184,8 @@ def _h100() -> Document:
             "cufft": library("11.2.1"), "cusolver": library("11.6.1"), "cusparse": library("12.3.1"),
             "nccl": library("2.21.5"), "nvjitlink": library("12.4.127"), "nvrtc": library("12.4.127"),
             "triton": library("3.1.0")}
-    stack["accelerators"] = {"devices": [h100() for _ in range(8)], "interconnect": "nvlink"}
+    stack["accelerators"] = {"devices": [h100() for _ in range(8)], "interconnect": "nvlink",
+                             "links": ["nvlink-18 x 28"]}
     stack["driver"] = {"kernel_module": "550.54.15", "user_libcuda": "550.54.15", "compat": False,
                        "cuda_level": "12.4", "kernel_flavour": "open"}
     stack["libraries"].update(cuda)

@@ -113,7 +113,7 @@ def _guarded(path: str, probe: Callable[[System, Look], dict[str, Any]], look: L
 
 def _circumstances(look: Look, *, run_id: str | None, project: str | None, group: str | None, labels: dict[str, str],
                    sequence: int, moment: str | None) -> dict[str, Any]:
-    """Return the capture part: who, where, when and how."""
+    """Return the capture part: who, where, when and how; what probes noted for it in ``look`` stands above."""
     system, environ = look.system, look.system.environ
     now_s = system.now()
     job = ids.job(environ)
@@ -131,6 +131,9 @@ def _circumstances(look: Look, *, run_id: str | None, project: str | None, group
         "project": project, "group": group, "labels": dict(labels), "captured_at": rfc3339(now_s),
         "client_version": VERSION, "job": job, "process": process, "sources": look.sources, "errors": look.errors,
         "durations_us": look.durations_us, "drift": [], "results": {}, "imported": None,
+        "segment": None if job["restart"] is None else str(job["restart"]), "random_states": None,
+        **dict.fromkeys(("container_id", "image_evidence", "device_states", "device_links"), unread("not-reported")),
+        **look.circumstances,
     }
 
 

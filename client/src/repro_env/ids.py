@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 
 from .fingerprint.facts import unread
+from .probes.keys import JOB
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -87,15 +88,17 @@ def observation_id(run_or_job: str, node: str, place: str, vantage: str, sequenc
 
 def job(environ: Mapping[str, str]) -> dict[str, Any]:
     """Return the scheduler's view: every fact of the document's ``job``."""
+    blank: dict[str, Any] = dict.fromkeys(JOB)
     for scheduler, key in (("slurm", "SLURM_JOB_ID"), ("pbs", "PBS_JOBID"), ("lsf", "LSB_JOBID")):
         if environ.get(key):
-            return {"scheduler": scheduler, "cluster": environ.get("SLURM_CLUSTER_NAME") or environ.get("LSB_CLUSTER"),
+            return {**blank, "scheduler": scheduler,
+                    "cluster": environ.get("SLURM_CLUSTER_NAME") or environ.get("LSB_CLUSTER"),
                     "job_id": _job_id(environ, key), "restart": _integer(environ.get("SLURM_RESTART_COUNT", "0")),
                     "step": environ.get("SLURM_STEP_ID")}
     if environ.get("KUBERNETES_SERVICE_HOST"):
         silent = unread("not-reported")
-        return {"scheduler": "kubernetes", "cluster": silent, "job_id": silent, "restart": silent, "step": None}
-    return {"scheduler": None, "cluster": None, "job_id": None, "restart": None, "step": None}
+        return {**dict.fromkeys(JOB, silent), "scheduler": "kubernetes", "step": None}
+    return blank
 
 
 def _job_id(environ: Mapping[str, str], key: str) -> str:

@@ -138,7 +138,7 @@ def test_an_unknown_run_is_told_in_the_words_of_the_service(repro_env: Run) -> N
 
 
 @pytest.mark.parametrize(("content", "words"), [
-    ('{"schema": "1.0"}', "bad.json: stack"), ("{", "bad.json: $: expected JSON, got a syntax error at line 1"),
+    ('{"schema": "1.1"}', "bad.json: stack"), ("{", "bad.json: $: expected JSON, got a syntax error at line 1"),
     ('{"schema": "9.0"}', "bad.json: schema: expected major version 1, got 9.0"),
     ("[]", "bad.json: $: expected at least"),
     ("[1]", "bad.json: $: expected an object"), ('{"a": NaN}', "bad.json: "), ("", "empty file"),

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import copy
+import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,6 +18,9 @@ from repro_env.errors import InvalidDocument, UnknownSchema
 from repro_env.fingerprint import validate as validation
 from repro_env.fingerprint.facts import SCHEMA_VERSION, UNREAD_CODES
 from repro_env.fingerprint.validate import part_digests, validate
+
+#: documents as clients of older schemas wrote them.
+RECORDED = Path(__file__).parents[2] / "golden" / "documents"
 
 
 def planted(path: str, value: Any) -> Document:
@@ -94,7 +99,7 @@ WRONG: dict[str, tuple[str, Any, str, str]] = {
     "lone surrogate": ("capture.process.user", "\udc80", "capture.process.user", "lone surrogate"),
     "NUL": ("program.declared.values", {"a": "x\0"}, "program.declared.values.a", "expected text without NUL"),
     "key beyond ASCII": ("program.declared.values", {"é": "x"}, "program.declared.values", "expected ASCII keys"),
-    "unknown section": ("stack.weather", {}, "stack.weather", "unknown field in schema 1.0; remove it"),
+    "unknown section": ("stack.weather", {}, "stack.weather", "unknown field in schema 1.1; remove it"),
     "unknown fact": ("stack.cpu.turbo", True, "stack.cpu.turbo", "unknown field"),
     "unknown part": ("notes", "x", "notes", "unknown field"),
     "unknown code": ("stack.cpu.vendor", {"unread": "lost"}, "stack.cpu.vendor",
@@ -144,7 +149,7 @@ def test_what_is_no_object_is_no_document(value: Any) -> None:
 def test_a_version_that_is_none_is_refused(schema: Any) -> None:
     refused = refusal_of(planted("schema", schema))
     assert refused.field == "schema"
-    assert "expected a version like 1.0, got" in refused.problem
+    assert f"expected a version like {SCHEMA_VERSION}, got" in refused.problem
     assert not isinstance(refused, UnknownSchema)
     assert len(refused.problem) < 300
 
@@ -190,16 +195,26 @@ def test_unknown_fields_have_canonical_bytes_too(part: str, value: Any, problem:
 
 
 class TestOlderMinorVersions:
-    """Once the definition has grown, a document of an older minor version is brought up to it."""
+    """The definition has grown: a document of an older minor version is brought up to it."""
 
     @pytest.fixture(autouse=True)
     def _grown(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(validation, "SCHEMA_VERSION", "1.1")
+        monkeypatch.setattr(validation, "SCHEMA_VERSION", "1.9")
+
+    @pytest.mark.parametrize("path", sorted(RECORDED.glob("schema-*.json")), ids=lambda path: path.stem)
+    def test_a_document_that_an_older_client_wrote_is_read(self, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(validation, "SCHEMA_VERSION", SCHEMA_VERSION)
+        document = json.loads(path.read_text())
+        upgraded = validate(document)
+        assert upgraded["schema"] == SCHEMA_VERSION != document["schema"]
+        assert upgraded["stack"]["accelerators"]["devices"] == document["stack"]["accelerators"]["devices"]
+        assert upgraded["stack"]["accelerators"]["links"] == {"unread": "not-recorded"}
+        assert upgraded["capture"]["job"]["pod"] == {"unread": "not-recorded"}
 
     def test_missing_facts_become_not_recorded(self) -> None:
         document = without("stack.cpu.vendor")
         upgraded = validate(document)
-        assert upgraded["schema"] == "1.1"
+        assert upgraded["schema"] == "1.9"
         assert upgraded["stack"]["cpu"]["vendor"] == {"unread": "not-recorded"}
         assert upgraded["stack"]["cpu"]["model"] == document["stack"]["cpu"]["model"]
 

@@ -55,7 +55,7 @@ class Digests:
 class Fingerprint:
     """One observation."""
 
-    schema: str = fact("version of this definition, major.minor", source="client", example="1.0")
+    schema: str = fact("version of this definition, major.minor", source="client", example="1.1")
     stack: Stack = fact("environment", source="see part", example=None)
     program: Program = fact("program", source="see part", example=None)
     capture: record.Capture = fact("circumstances", source="see part", example=None)

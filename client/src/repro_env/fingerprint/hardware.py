@@ -35,6 +35,9 @@ class Accelerators:
         example=None)
     interconnect: Fact[str] = fact("strongest link between devices: nvlink, pcie, xgmi", source="nvml",
                                    example="nvlink")
+    links: Fact[tuple[str, ...]] = fact(
+        "how pairs of the node's devices are joined, each kind with its number of pairs, sorted; masks do not count",
+        source="nvml, sysfs", example=["nvlink-18 x 28"])
 
 
 @dataclass(frozen=True)

@@ -34,6 +34,14 @@ class Precision:
                                      example=False)
     flex_attention: Fact[str] = fact("precision of float32 products in FlexAttention: ieee, tf32",
                                      source="torch, declared", example="ieee")
+    math_sdp_reduced: Fact[bool] = fact("torch.backends.cuda.allow_fp16_bf16_reduction_math_sdp", source=_TORCH,
+                                        example=False)
+    jax_x64: Fact[bool] = fact("jax_enable_x64", source="jax", example=False)
+    jax_matmul: Fact[str] = fact("jax_default_matmul_precision; null when the platform decides", source="jax",
+                                 example="highest")
+    tensorflow_tf32: Fact[bool] = fact("tf.config.experimental.tensor_float_32_execution_enabled()",
+                                       source="tensorflow", example=True)
+    tensorflow_policy: Fact[str] = fact("global Keras dtype policy", source="tensorflow", example="mixed_bfloat16")
 
 
 @dataclass(frozen=True)
@@ -68,6 +76,21 @@ class Determinism:
     changed: Fact[tuple[str, ...]] = fact(
         "switches and counts that changed after the first step, each with its value at that step", source="torch",
         example=["threads.torch_intraop: 8"])
+    cudnn_benchmark_limit: Fact[int] = fact("torch.backends.cudnn.benchmark_limit: algorithms that are timed",
+                                            source=_TORCH, example=10)
+    sdp_priority: Fact[tuple[str, ...]] = fact("order in which SDPA tries its kernels", source=_TORCH,
+                                               example=["cudnn", "flash", "mem_efficient", "math"])
+    preferred_blas: Fact[str] = fact("torch.backends.cuda.preferred_blas_library()", source=_TORCH, example="cublaslt")
+    preferred_linalg: Fact[str] = fact("torch.backends.cuda.preferred_linalg_library()", source=_TORCH,
+                                       example="default")
+    inductor: Fact[dict[str, str]] = fact(
+        "settings of Inductor and Triton that choose generated kernels; null when the process compiled nothing",
+        source=_TORCH, example={"max_autotune": "false", "fallback_random": "false"})
+    compile_cache: Fact[str] = fact(
+        "digest of the choices that autotuning left in the caches in use; null when the process compiled nothing",
+        source="files", example="sha256:" + "0" * 64)
+    jax_prng: Fact[str] = fact("JAX's default generator, and whether its bits do not depend on sharding", source="jax",
+                               example="threefry2x32, partitionable")
 
 
 @dataclass(frozen=True)
@@ -93,6 +116,12 @@ class Threads:
     affinity_count: Fact[int] = fact("processors the process may run on", source="sched_getaffinity", example=8)
     cgroup_limit_millicpu: Fact[int] = fact("CPU quota in thousandths of a processor; null when unlimited",
                                             source="cgroup", example=4000)
+    openmp_pools: Fact[dict[str, int]] = fact("threads of each loaded OpenMP runtime by its kind",
+                                              source="loaded-library", example={"libgomp": 8, "libiomp5": 8})
+    tensorflow_intraop: Fact[int] = fact("intra-op threads TensorFlow was told to use; 0: it decides",
+                                         source="tensorflow", example=8)
+    tensorflow_interop: Fact[int] = fact("inter-op threads TensorFlow was told to use; 0: it decides",
+                                         source="tensorflow", example=2)
 
 
 @dataclass(frozen=True)

@@ -57,6 +57,8 @@ class Data:
     drop_last: Fact[bool] = fact("incomplete last batch dropped", source="hook, declared", example=True)
     preprocessing: Fact[str] = fact("preprocessing as declared: library, function, option", source="declared",
                                     example="torchvision resize, antialias")
+    loader_generator: Fact[str] = fact("where the loader draws its order from: own, default", source="hook, declared",
+                                       example="own")
 
 
 @dataclass(frozen=True)
@@ -72,6 +74,13 @@ class Layout:
     dynamic_batching: Fact[bool] = fact("batches formed by load (serving)", source="declared", example=False)
     ddp_bucket_mb: Fact[str] = fact("DDP bucket size in MiB, as a decimal string", source="torch", example="25")
     static_graph: Fact[bool] = fact("DDP static graph", source="torch", example=False)
+    context_parallel: Fact[int] = fact("context or sequence parallel degree", source="megatron, torch, declared",
+                                       example=1)
+    expert_parallel: Fact[int] = fact("expert parallel degree", source="megatron, deepspeed, declared", example=1)
+    sharding: Fact[str] = fact("how parameters are split among data parallel ranks: none, fsdp full_shard, zero-3, ...",
+                               source="hook, declared", example="fsdp full_shard")
+    ddp_buckets: Fact[str] = fact("digest of DDP's gradient buckets as rebuilt after the first step", source="torch",
+                                  example="sha256:" + "0" * 64)
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,14 @@ class Job:
     job_id: Fact[str] = fact("job id within the cluster", source="variable", example="123456")
     restart: Fact[int] = fact("restart count of a requeued job", source="variable", example=0)
     step: Fact[str] = fact("job step", source="variable", example="0")
+    task: Fact[int] = fact("index of the task within the step or job", source="variable", example=3)
+    node_count: Fact[int] = fact("number of nodes of the job", source="variable", example=2)
+    node_list: Fact[str] = fact("nodes of the job, as the scheduler writes them", source="variable",
+                                example="node-[17-18]")
+    namespace: Fact[str] = fact("Kubernetes namespace", source="variable, files", example="training")
+    pod: Fact[str] = fact("Kubernetes pod", source="variable", example="train-0")
+    container: Fact[str] = fact("how the scheduler puts its tasks into containers; null where it does not",
+                                source="variable", example="pyxis")
 
 
 @dataclass(frozen=True)
@@ -31,6 +39,28 @@ class Process:
     device_masks: Fact[dict[str, str]] = fact("CUDA_VISIBLE_DEVICES and relatives", source="variable",
                                               example={"CUDA_VISIBLE_DEVICES": "3"})
     device_ids: Fact[tuple[str, ...]] = fact("device uuids in index order", source="nvml", example=["GPU-0a1b"])
+
+
+@dataclass(frozen=True)
+class DeviceState:
+    """What was set on one device at the time of the look: limits that make it slower, not other."""
+
+    device_id: Fact[str] = fact("uuid of the device", source="nvml", example="GPU-0a1b")
+    power_limit_mw: Fact[int] = fact("power limit in force in milliwatt", source="nvml, sysfs", example=700000)
+    sm_clock_limit_mhz: Fact[int] = fact("highest clock of the multiprocessors", source="nvml", example=1980)
+    memory_clock_limit_mhz: Fact[int] = fact("highest clock of the memory", source="nvml", example=2619)
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """One thing that tells which image a process runs in. All of it is kept; the stack holds what follows from it."""
+
+    what: str = fact("image_reference, image_digest, config_digest, image_key, label", source="container",
+                     example="image_digest")
+    value: str = fact("what it says, without credentials", source="container", example="sha256:" + "0" * 64)
+    source: str = fact("where it stands: a variable's name or a file", source="container",
+                       example="REPRO_ENV_IMAGE_DIGEST")
+    trust: str = fact("hinted, self-declared, claimed, verified, observed", source="container", example="claimed")
 
 
 @dataclass(frozen=True)
@@ -91,3 +121,16 @@ class Capture:
                                    example={"weights": "sha256:" + "0" * 64})
     imported: Fact[Imported] = fact("where an imported document came from; null otherwise", source="importer",
                                     example=None)
+    segment: Fact[str] = fact("which start of the run this belongs to, by the restart counts of scheduler and launcher",
+                              source="variable", example="0")
+    random_states: Fact[dict[str, str]] = fact("digest of the state of each generator at the look, by generator",
+                                               source="interpreter, numpy, torch",
+                                               example={"torch": "sha256:" + "0" * 64})
+    container_id: Fact[str] = fact("id of the container as its engine calls it", source="proc",
+                                   example="4f1d2c3b4a59")
+    image_evidence: Fact[tuple[Evidence, ...]] = fact("everything that tells which image the process runs in",
+                                                      source="container", example=[])
+    device_states: Fact[tuple[DeviceState, ...]] = fact("limits set on each device, in index order", source="nvml",
+                                                        example=[])
+    device_links: Fact[tuple[str, ...]] = fact("how each pair of devices is joined, by index", source="nvml",
+                                               example=["0-1 nvlink-18"])

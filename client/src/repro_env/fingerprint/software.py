@@ -19,8 +19,12 @@ class Library:
     found: Fact[str] = fact("where its file lies: wheel, conda, system, user, container", source="path",
                             example="wheel")
     build_id: Fact[str] = fact("ELF build id or digest of the file", source="loaded-library", example="a1b2c3d4")
-    conflicts: Fact[tuple[str, ...]] = fact("codes: two-copies, shadowed, preloaded", source="mapped files",
-                                            example=[])
+    conflicts: Fact[tuple[str, ...]] = fact(
+        "codes: two-copies, shadowed, preloaded, not-installed, not-compiled-against", source="mapped files",
+        example=[])
+    candidates: Fact[tuple[str, ...]] = fact(
+        "files of it that a loader could take, each as where it lies and its version, in the order of looking",
+        source="files", example=["wheel 9.1.0", "system 8.9.7"])
 
 
 @dataclass(frozen=True)
@@ -37,6 +41,9 @@ class Libraries:
     nvjitlink: Fact[Library] = fact("nvJitLink", source="see Library", example=None)
     nvrtc: Fact[Library] = fact("NVRTC", source="see Library", example=None)
     triton: Fact[Library] = fact("Triton", source="see Library", example=None)
+    hip_runtime: Fact[Library] = fact("HIP runtime", source="see Library", example=None)
+    rocblas: Fact[Library] = fact("rocBLAS", source="see Library", example=None)
+    hipblaslt: Fact[Library] = fact("hipBLASLt", source="see Library", example=None)
     miopen: Fact[Library] = fact("MIOpen", source="see Library", example=None)
     rccl: Fact[Library] = fact("RCCL", source="see Library", example=None)
     mkl: Fact[Library] = fact("Intel oneMKL", source="see Library", example=None)
@@ -67,6 +74,10 @@ class Framework:
                                             source="torch.cuda.get_arch_list", example=["sm_80", "sm_90"])
     build: Fact[str] = fact("wheel, conda, source, vendor", source="distribution-metadata", example="wheel")
     debug: Fact[bool] = fact("whether it is a debug build", source="version module", example=False)
+    abi: Fact[str] = fact("C++ library interface it was built for: cxx11, pre-cxx11", source="torch", example="cxx11")
+    build_flags: Fact[dict[str, str]] = fact("settings of its build that choose kernels, as it reports them",
+                                             source="torch, numpy, tensorflow",
+                                             example={"BLAS_INFO": "mkl", "USE_MKLDNN": "1"})
 
 
 @dataclass(frozen=True)

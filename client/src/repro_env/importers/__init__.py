@@ -13,7 +13,7 @@ from ..errors import UnknownFormat
 from ..fingerprint.facts import SCHEMA_VERSION, unread
 from ..fingerprint.validate import part_digests, validate
 from ..ids import URL_NAMESPACE, uuid5
-from ..probes.keys import SECTIONS
+from ..probes.keys import JOB, PROCESS, SECTIONS
 from ..version import VERSION
 from . import collect_env, dump, known, plain
 
@@ -89,11 +89,12 @@ def _capture(form: str, notes: list[str]) -> dict[str, Any]:
     silent = unread("not-recorded")
     return {
         "sequence": 0, "vantage": "import", "moment": None, "subject": "document", "client_version": VERSION,
-        "job": dict.fromkeys(("scheduler", "cluster", "job_id", "restart", "step"), silent),
-        "process": dict.fromkeys(("node", "rank", "local_rank", "world_size", "pid", "user", "device_masks",
-                                  "device_ids"), silent),
+        "job": dict.fromkeys(JOB, silent),
+        "process": dict.fromkeys(PROCESS, silent),
         "sources": dict.fromkeys(SECTIONS, f"imported:{form}"), "errors": [], "durations_us": {}, "drift": [],
         "results": {}, "imported": {"format": form, "notes": list(dict.fromkeys(notes))},
+        "segment": silent, "random_states": None, "container_id": silent, "image_evidence": silent,
+        "device_states": silent, "device_links": silent,
     }
 
 

@@ -46,7 +46,7 @@ def accelerators(dump: Dump, family: Any, notes: list[str]) -> dict[str, Any]:
     names = [_index_name(device) for device in devices if not is_unread(device["name"])]
     if len(set(names)) > 1:
         notes.append("GPUs in index order: " + "; ".join(names))
-    return {"devices": sorted(devices, key=_order), "interconnect": NOT_RECORDED}
+    return {"devices": sorted(devices, key=_order), "interconnect": NOT_RECORDED, "links": NOT_RECORDED}
 
 
 def driver(dump: Dump, found: dict[str, Any], notes: list[str]) -> dict[str, Any]:
@@ -87,7 +87,7 @@ def _none(dump: Dump, family: Any, notes: list[str]) -> dict[str, Any]:
     if family == "macos" or (xpu is not None and xpu.lower() == "true"):
         notes.append('"No CUDA" says nothing of the GPUs that this system computes on')
         return blank("accelerators", "not-reported")
-    return {"devices": None, "interconnect": None}
+    return {"devices": None, "interconnect": None, "links": None}
 
 
 def _is_rocm(dump: Dump) -> bool:

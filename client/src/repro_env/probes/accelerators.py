@@ -26,7 +26,7 @@ def probe(system: System, look: Look) -> dict[str, Any]:
     """Return the devices in canonical order and the strongest link; ``None`` when there is surely no device."""
     look.sources["accelerators"] = "sysfs"
     if pci.surely_no_accelerator(look):
-        return {"devices": None, "interconnect": None}
+        return {"devices": None, "interconnect": None, "links": None}
     devices: list[dict[str, Any]] = []
     link: Any = unread("not-reported")
     bus = pci.vendors_on_bus(look)
@@ -36,8 +36,8 @@ def probe(system: System, look: Look) -> dict[str, Any]:
         found, link = nvidia_devices(system, look)
         devices += found
     if not devices:
-        return {"devices": unread(_why_none(look)), "interconnect": unread(_why_none(look))}
-    return {"devices": sorted(devices, key=_order), "interconnect": link}
+        return dict.fromkeys(("devices", "interconnect", "links"), unread(_why_none(look)))
+    return {"devices": sorted(devices, key=_order), "interconnect": link, "links": unread("not-reported")}
 
 
 def _why_none(look: Look) -> str:

@@ -30,6 +30,7 @@ class Look:
         self.durations_us: dict[str, int] = {}
         self.device_ids: tuple[str, ...] | None = None
         self.findings: dict[str, Any] = {}
+        self.circumstances: dict[str, Any] = {}  #: facts of the capture part that a probe met on its way
 
     @property
     def in_process(self) -> bool:
