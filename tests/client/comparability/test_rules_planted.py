@@ -19,6 +19,9 @@ from repro_env.comparability.rules.libraries import KINDS
 NUMPY_ONLY = {"frameworks.torch.imported": False}
 NCCL = {"collectives.backend": "nccl"}
 ROCM = {"frameworks.backend": "rocm"}
+JAX = {"frameworks.jax": framework("0.5.3"), "determinism.xla_deterministic": True}
+TENSORFLOW = {"frameworks.tensorflow": framework("2.10.0"), "determinism.tensorflow_op_determinism": True,
+              "precision.tensorflow_tf32": False, "precision.tensorflow_policy": "float32"}
 
 
 class Planted(NamedTuple):
@@ -107,6 +110,11 @@ PLANTED: dict[str, Planted] = {
     "batch-norm": cpu("model.batch_norm", "train", "sync"),
     "compile": cpu("model.compile", False, True),
     "ddp-buckets": cpu("layout.ddp_bucket_mb", "20", "21"),
+    "ddp-bucket-order": cpu("layout.ddp_buckets", "sha256:" + "1" * 64, "sha256:" + "2" * 64),
+    "context-parallel": cpu("layout.context_parallel", 1, 2),
+    "expert-parallel": cpu("layout.expert_parallel", 1, 2),
+    "sharding": cpu("layout.sharding", "none", "fsdp full_shard"),
+    "loader-generator": cpu("data.loader_generator", "default", "own"),
     "static-graph": cpu("layout.static_graph", False, True),
     "resume-state": cpu("random.resume_state", "restored", "not-restored"),
     "determinism-set-late": cpu("declared.values", {"determinism-set": "before model construction"},
@@ -134,6 +142,23 @@ PLANTED: dict[str, Planted] = {
     "fp16-reduction": gpu("precision.fp16_reduced_reduction", True, False),
     "bf16-reduction": gpu("precision.bf16_reduced_reduction", True, False),
     "fp16-accumulation": gpu("precision.fp16_accumulation", False, True),
+    "math-sdp-reduction": gpu("precision.math_sdp_reduced", False, True),
+    "jax-x64": cpu("precision.jax_x64", False, True, **JAX),
+    "jax-matmul": gpu("precision.jax_matmul", None, "highest", **JAX),
+    "jax-matmul-host": cpu("precision.jax_matmul", None, "highest", **JAX),
+    "jax-prng": cpu("determinism.jax_prng", "threefry2x32", "threefry2x32, partitionable", **JAX),
+    "tensorflow-tf32": gpu("precision.tensorflow_tf32", True, False, **TENSORFLOW),
+    "tensorflow-policy": cpu("precision.tensorflow_policy", "float32", "mixed_bfloat16", **TENSORFLOW),
+    "tensorflow-threads": cpu("threads.tensorflow_intraop", 0, 4, **TENSORFLOW),
+    "attention-order": gpu("determinism.sdp_priority", ["flash", "math"], ["math", "flash"]),
+    "preferred-libraries": gpu("determinism.preferred_blas", "default", "cublaslt"),
+    "inductor-settings": cpu("determinism.inductor", {"shape_padding": "true"}, {"shape_padding": "false"}),
+    "compile-cache": cpu("determinism.compile_cache", "sha256:" + "1" * 64, "sha256:" + "2" * 64),
+    "torch-build-flags": cpu("frameworks.torch.build_flags", {"BLAS_INFO": "mkl"}, {"BLAS_INFO": "open"}),
+    "tensorflow-build-flags": cpu("frameworks.tensorflow", framework("2.10.0"),
+                                  framework("2.10.0", build_flags={"is_cuda_build": "true"})),
+    "numpy-build-flags": cpu("frameworks.numpy.build_flags", {"blas": "openblas"}, {"blas": "mkl"}),
+    "scipy-build-flags": cpu("frameworks.scipy.build_flags", {"blas": "openblas"}, {"blas": "mkl"}),
     "flush-to-zero": cpu("precision.flush_to_zero", False, True),
     "torch-build": cpu("frameworks.torch.build", "wheel", "conda"),
     "torch-label": cpu("frameworks.torch.version", "2.13.0+cpu", "2.13.0+nv24.5"),

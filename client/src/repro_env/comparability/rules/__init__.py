@@ -6,12 +6,14 @@ from ..rule import AnyRule
 from . import (
     accelerators,
     collectives,
+    compiled,
     cpu,
     determinism,
     distributions,
     driver,
     frameworks,
     interpreter,
+    jax_tensorflow,
     known,
     libraries,
     precision,
@@ -28,10 +30,12 @@ RULES: tuple[AnyRule, ...] = (
     *program.RULES,
     *accelerators.BACKENDS,
     *precision.RULES,
+    *jax_tensorflow.RULES,
     *frameworks.BUILDS,
     *accelerators.RULES,
     *frameworks.RULES,
     *determinism.RULES,
+    *compiled.RULES,
     *collectives.RULES,
     *threads.RULES,
     *unseen.RULES,
@@ -44,4 +48,4 @@ RULES: tuple[AnyRule, ...] = (
 RULES_BY_ID: dict[str, AnyRule] = {rule.id: rule for rule in RULES}
 
 #: Name of this rule set; recorded in every verdict and key, raised whenever a rule or level changes.
-RULESET = "2026.11.5"
+RULESET = "2026.11.6"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Callable
 
+from ...fingerprint.facts import is_captured
 from ..acting import UNUSED, all_hold, imported, in_process, on_gpu, present, using, variable
 from ..levels import Level, SetBy
 from ..reading import Facts
@@ -118,9 +119,12 @@ def tunable(facts: Facts) -> Fails | None:
 
 def inductor_autotune(facts: Facts) -> Fails | None:
     """Fail where compiled kernels are chosen by timing."""
-    on = all_hold(facts, (_not_cpu, lambda side: bool(variable(side, "TORCHINDUCTOR_MAX_AUTOTUNE"))
-                          and variable(side, "TORCHINDUCTOR_MAX_AUTOTUNE") != "0"))
-    return Fails("TORCHINDUCTOR_MAX_AUTOTUNE is set") if on else None
+    asked = all_hold(facts, (_not_cpu, lambda side: variable(side, "TORCHINDUCTOR_MAX_AUTOTUNE") not in (None, "0")))
+    if asked:
+        return Fails("TORCHINDUCTOR_MAX_AUTOTUNE is set")
+    settings = facts.look("determinism.inductor")
+    on = is_captured(settings) and "true" in (settings.get("max_autotune"), settings.get("max_autotune_gemm"))
+    return Fails("max_autotune is on") if on and all_hold(facts, (_not_cpu,)) else None
 
 
 def xla_varies(facts: Facts) -> Fails | None:

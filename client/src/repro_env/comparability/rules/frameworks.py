@@ -77,6 +77,15 @@ def torch_label(facts: Facts) -> Any:
     return label if label and not label.startswith(("cu", "cpu", "rocm", "xpu")) else "without a vendor's label"
 
 
+def build_flags(name: str) -> Projection:
+    """Project a framework to the settings of its build, as it reports them in the process."""
+    @using(name)
+    def project(facts: Facts) -> Any:
+        found = facts.read(f"frameworks.{name}.build_flags")
+        return UNUSED if found is None else [f"{key}={value}" for key, value in sorted(found.items())]
+    return project
+
+
 def main_framework(name: str, others: tuple[str, ...], parts: int) -> Projection:
     """Project a framework's version where it did the work: the process imported none of ``others``."""
     @using(name)
@@ -114,26 +123,36 @@ BUILDS: tuple[AnyRule, ...] = (
     _rule("torch-revision", "build_variant", "torch built from {expected} against {observed}", torch_revision,
           guaranteed=Level.STATISTICAL, expected=Level.CURVE, remedy="install the same build of torch",
           effect="other code under one version", source=("torch.version.git_version",)),
+    *(_rule(f"{name}-build-flags", "build_variant", f"{title} built with {{expected}} against {{observed}}",
+            build_flags(name), set_by=SetBy.PROGRAM, guaranteed=Level.CURVE, expected=expected,
+            remedy=f"install the same build of {title}", effect="other kernels under one version", source=(source,))
+      for name, title, expected, source in (
+          ("torch", "torch", Level.CURVE, "torch.__config__.show()"),
+          ("tensorflow", "TensorFlow", Level.CURVE, "tf.sysconfig.get_build_info()"),
+          ("numpy", "NumPy", Level.BITWISE, "numpy.show_config()"),
+          ("scipy", "SciPy", Level.BITWISE, "scipy.show_config()"))),
 )
 
 RULES: tuple[AnyRule, ...] = (
     _rule("torch-major", "torch_version", "torch {expected} against {observed}", part("torch", 1),
           guaranteed=Level.STATISTICAL, expected=Level.STATISTICAL, remedy=_SAME_TORCH,
           effect="many defaults and kernels changed", source=(_NOTES, "pytorch issue 105837"),
-          subsumes=("torch-minor-gpu", "torch-minor", "torch-release", "torch-defaults", "torch-revision")),
+          subsumes=("torch-minor-gpu", "torch-minor", "torch-release", "torch-defaults", "torch-revision",
+                    "torch-build-flags")),
     _rule("torch-minor-gpu", "torch_version", "torch {expected} against {observed}, off the CPU", torch_minor_on_gpu,
           guaranteed=Level.STATISTICAL, expected=Level.STATISTICAL, set_by=SetBy.PROGRAM, remedy=_SAME_TORCH,
           effect="other kernels, other routes to cuBLAS and cuDNN, sometimes other defaults", confidence="observed",
           source=(_NOTES, "pytorch issues 181737, 28197"),
-          subsumes=("torch-minor", "torch-release", "torch-defaults", "torch-revision")),
+          subsumes=("torch-minor", "torch-release", "torch-defaults", "torch-revision",
+                    "torch-build-flags")),
     _rule("torch-minor", "torch_version", "torch {expected} against {observed}", part("torch", 2),
           guaranteed=Level.STATISTICAL, expected=Level.CURVE, remedy=_SAME_TORCH,
           effect="on a CPU in eager mode often none; defaults may have changed", source=(_NOTES, _MEASURED),
-          subsumes=("torch-release", "torch-revision")),
+          subsumes=("torch-release", "torch-revision", "torch-build-flags")),
     _rule("torch-release", "torch_version", "torch {expected} against {observed}", torch_release,
           guaranteed=Level.STATISTICAL, expected=Level.BITWISE, remedy=_SAME_TORCH, confidence="observed",
           effect="patch releases gave equal bits where measured; nothing promises it", source=(_NOTES, _MEASURED),
-          subsumes=("torch-revision",)),
+          subsumes=("torch-revision", "torch-build-flags")),
     _rule("torch-defaults", "framework_default_change", "defaults: {expected} against {observed}", torch_defaults,
           guaranteed=Level.STATISTICAL, expected=Level.STATISTICAL, set_by=SetBy.PROGRAM,
           remedy="set the changed options explicitly on both sides, or use the same torch version",

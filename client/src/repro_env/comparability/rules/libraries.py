@@ -53,6 +53,10 @@ KINDS = (
     Kind("nvrtc", "NVRTC", Level.BITWISE, on_gpu, "kernels compiled at run time", _PROMISE),
     Kind("triton", "Triton", Level.BITWISE, on_gpu, "compiled kernels contract and order operations otherwise",
          "torch._inductor compiles through Triton"),
+    Kind("hip_runtime", "HIP runtime", Level.BITWISE, on_gpu, "kernels are chosen by the libraries above it",
+         "ROCm HIP documentation"),
+    Kind("rocblas", "rocBLAS", Level.CURVE, on_gpu, _KERNELS, "ROCm rocBLAS documentation"),
+    Kind("hipblaslt", "hipBLASLt", Level.CURVE, on_gpu, _KERNELS, "ROCm hipBLASLt documentation"),
     Kind("miopen", "MIOpen", Level.CURVE, on_gpu, _KERNELS, "ROCm MIOpen documentation"),
     Kind("rccl", "RCCL", Level.CURVE, distributed, "reductions over ranks may add in another order",
          "ROCm RCCL documentation"),
@@ -68,7 +72,7 @@ KINDS = (
 LINKED_IN = frozenset(("mkl", "onednn"))
 
 #: libraries of which a process should hold one copy; NumPy and SciPy ordinarily bring an OpenBLAS each.
-ONCE = frozenset(("cudnn", "cublas", "nccl", "miopen", "rccl"))
+ONCE = frozenset(("cudnn", "cublas", "nccl", "rocblas", "hipblaslt", "miopen", "rccl"))
 
 
 def library(facts: Facts, name: str, fact: str) -> Any:

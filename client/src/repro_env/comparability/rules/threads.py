@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ...fingerprint.facts import is_captured
 from ..acting import UNUSED, all_hold, imported, in_process, inner, on_cpu, present, using, variable
 from ..levels import Level, SetBy
 from ..reading import Facts, Missing
@@ -56,7 +57,10 @@ def without_torch(project: Projection) -> Projection:
 
 @using("scikit_learn")
 def openmp_threads(facts: Facts) -> Any:
-    """Threads of the OpenMP runtime, which scikit-learn's own loops use."""
+    """Threads of the OpenMP runtime, which scikit-learn's own loops use; of each where several are loaded."""
+    several = facts.look("threads.openmp_pools")
+    if not facts.known("threads.openmp") and is_captured(several) and len(set(several.values())) > 1:
+        return [f"{name} {count}" for name, count in sorted(several.items())]
     return present(facts.read("threads.openmp"))
 
 
