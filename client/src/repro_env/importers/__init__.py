@@ -6,22 +6,39 @@ knowledge lies in its own modules; none of them reads the machine.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Protocol
 
 from ..canonical import encode
 from ..errors import UnknownFormat
 from ..fingerprint.facts import SCHEMA_VERSION, unread
 from ..fingerprint.validate import part_digests, validate
 from ..ids import URL_NAMESPACE, uuid5
-from ..probes.keys import JOB, PROCESS, SECTIONS
+from ..probes.keys import JOB, PROCESS, SECTIONS, blank
 from ..version import VERSION
-from . import collect_env, dump, known, plain
+from . import collect_env, known, plain, vllm_env
+from .format import Reading, Text
+from .merging import Joined, join
 
+
+class Importer(Protocol):
+    """What a module of this package offers for one format."""
+
+    NAME: str
+    MADE_BY: str  #: how one makes such a text
+
+    def read(self, text: Text) -> Reading | None:
+        """Return what the text states, ``None`` when it is not of this format; never raise."""
+
+
+#: every format, in the order in which they are told to people.
+IMPORTERS: tuple[Importer, ...] = (
+    collect_env,
+    vllm_env,
+)
 #: formats that can be imported -> how one makes such a text.
-FORMATS = {
-    dump.PYTORCH: "python -m torch.utils.collect_env",
-    dump.VLLM: "vllm collect-env",
-}
+FORMATS = {importer.NAME: importer.MADE_BY for importer in IMPORTERS}
+#: formats that a refusal names.
+_NAMED = 3
 #: a text of this many characters or more is refused.
 MAX_CHARACTERS = 1 << 20
 #: stands for the time of the look where nobody tells it: the text does not, and the same text must give the same id.
@@ -30,7 +47,7 @@ TIME_NOT_TOLD = "1970-01-01T00:00:00Z"
 
 def detect(text: str) -> str:
     """Return the name of the format of ``text``; raise ``UnknownFormat`` saying what it looks like instead."""
-    return _dump(_lines(text, "stdin"), "stdin").format
+    return _read(_text(text, "stdin"), "stdin").format
 
 
 def import_text(text: str, *, name: str = "stdin", run_id: str | None = None, project: str | None = None,
@@ -43,16 +60,16 @@ def import_text(text: str, *, name: str = "stdin", run_id: str | None = None, pr
     ``UnknownFormat`` when the format is not known or the text is too long, ``InvalidDocument`` for arguments that no
     document may hold.
     """
-    lines = _lines(text, name)
-    found = _dump(lines, name)
-    sections, notes = collect_env.sections(found)
+    pasted = _text(text, name)
+    found = _read(pasted, name)
+    sections = {path: {**blank(path, "not-recorded"), **found.sections.get(path, {})} for path in SECTIONS}
     parts = {
         "stack": {path: facts for path, facts in sections.items() if "." not in path},
         "program": {path.partition(".")[2]: facts for path, facts in sections.items() if "." in path},
     }
-    capture = _capture(found.format, notes)
+    capture = _capture(found)
     capture.update(
-        run_id=run_id or uuid5(_namespace("imported-run"), "\n".join(filter(None, lines))),
+        run_id=run_id or uuid5(_namespace("imported-run"), "\n".join(filter(None, pasted.lines))),
         run_id_source="given" if run_id else "made", project=project, group=group, labels=dict(labels or {}),
         captured_at=captured_at or TIME_NOT_TOLD)
     capture["observation_id"] = uuid5(_namespace("imported-observation"), encode([parts, capture]).decode())
@@ -60,39 +77,42 @@ def import_text(text: str, *, name: str = "stdin", run_id: str | None = None, pr
     return validate(document)
 
 
-def _lines(text: str, name: str) -> list[str]:
+def _text(text: str, name: str) -> Text:
     if len(text) >= MAX_CHARACTERS:
         raise UnknownFormat(f"{name}: expected a text of less than {MAX_CHARACTERS} characters, got {len(text)}; "
                             "cut out the environment report and import that")
-    return plain.lines(text)
+    return Text(text, tuple(plain.lines(text)))
 
 
-def _dump(lines: list[str], name: str) -> dump.Dump:
-    found = dump.find(lines)
-    if found is None:
-        raise UnknownFormat(_refusal(lines, name))
-    return found
+def _read(text: Text, name: str) -> Joined:
+    readings = list(filter(None, (importer.read(text) for importer in IMPORTERS)))
+    if not readings:
+        raise UnknownFormat(_refusal(text.lines, name))
+    return join(readings)
 
 
-def _refusal(lines: list[str], name: str) -> str:
-    formats = " or ".join(f"{form} ({command})" for form, command in FORMATS.items())
+def _refusal(lines: tuple[str, ...], name: str) -> str:
+    some = ", ".join(f"{form} ({command})" for form, command in list(FORMATS.items())[:_NAMED])
+    formats = f"a report such as {some}" if len(FORMATS) > _NAMED else f"a report: {some}"
+    more = "; `repro-env import --help` lists every format"
     what = known.name_of(lines)
     if what:
-        return f"{name}: this looks like {what}, which cannot be imported yet; expected {formats}"
+        return f"{name}: this looks like {what}, which cannot be imported yet; expected {formats}{more}"
     first = next((line for line in lines if line), None)
     shown = "an empty text" if first is None else f"a text that begins with {first[:60]!a}"
-    return f"{name}: expected {formats}, got {shown}; paste the report as the command printed it"
+    return f"{name}: expected {formats}, got {shown}; paste the report as the command printed it{more}"
 
 
-def _capture(form: str, notes: list[str]) -> dict[str, Any]:
+def _capture(found: Joined) -> dict[str, Any]:
     """Return the circumstances: a text tells nothing of job and process."""
     silent = unread("not-recorded")
+    sources = {**dict.fromkeys(SECTIONS, found.format), **found.sources}
     return {
         "sequence": 0, "vantage": "import", "moment": None, "subject": "document", "client_version": VERSION,
         "job": dict.fromkeys(JOB, silent),
         "process": dict.fromkeys(PROCESS, silent),
-        "sources": dict.fromkeys(SECTIONS, f"imported:{form}"), "errors": [], "durations_us": {}, "drift": [],
-        "results": {}, "imported": {"format": form, "notes": list(dict.fromkeys(notes))},
+        "sources": {path: f"imported:{form}" for path, form in sources.items()}, "errors": [], "durations_us": {},
+        "drift": [], "results": {}, "imported": {"format": found.format, "notes": list(dict.fromkeys(found.notes))},
         "segment": silent, "random_states": None, "container_id": silent, "image_evidence": silent,
         "device_states": silent, "device_links": silent,
     }

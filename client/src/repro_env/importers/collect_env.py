@@ -8,16 +8,34 @@ from __future__ import annotations
 from typing import Any
 
 from ..fingerprint.facts import is_unread
-from ..probes.keys import SECTIONS, blank
-from . import devices, host, processor, rows, software
+from . import devices, dump, host, processor, rows, software
 from .dump import Dump
+from .format import Reading, Text
+
+NAME = dump.PYTORCH
+MADE_BY = "python -m torch.utils.collect_env"
 
 #: lines without a field of their own in the document -> how the note begins.
 _SAID = {"Is CUDA available": "Is CUDA available", "HIP runtime version": "HIP runtime version"}
 
 
+def read(text: Text) -> Reading | None:
+    """Return what a text of PyTorch's own command states."""
+    return reading(text, NAME)
+
+
+def reading(text: Text, form: str) -> Reading | None:
+    """Return what a collect_env text of the flavour ``form`` states."""
+    found = dump.find(text.lines)
+    if found is None or found.format != form:
+        return None
+    facts, notes = sections(found)
+    first = min(field.first_line for field in found.fields.values())
+    return Reading(form, facts, tuple(notes), first, found.cut, len(found.fields))
+
+
 def sections(dump: Dump) -> tuple[dict[str, Any], list[str]]:
-    """Return every section by its path (``program.`` before those of the program), and what was not believed."""
+    """Return the sections that a text states something of, by their path, and what was not believed."""
     notes = list(dump.notes)
     python = host.python(dump)
     packages = rows.packages(dump, python["version"])
@@ -25,12 +43,11 @@ def sections(dump: Dump) -> tuple[dict[str, Any], list[str]]:
     system = host.system(dump, python["version"], notes)
     accelerators = devices.accelerators(dump, system["os_family"], notes)
     frameworks = software.frameworks(dump, packages, notes)
-    result = {path: blank(path, "not-recorded") for path in SECTIONS}
-    result.update({
+    result = {
         "accelerators": accelerators, "driver": devices.driver(dump, accelerators, notes),
         "libraries": software.libraries(dump, packages, frameworks["torch"], notes), "frameworks": frameworks,
         "cpu": processor.cpu(dump), "python": python, "distributions": rows.distributions(packages), "system": system,
-    })
+    }
     return result, notes + _remarks(dump, result)
 
 

@@ -7,6 +7,7 @@ that read it.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from .plain import FENCE
@@ -34,6 +35,8 @@ _OWN = frozenset(("PyTorch version", "CUDA used to build PyTorch", "ROCM used to
                   "GPU models and configuration", "Nvidia driver version", "CUDA_MODULE_LOADING set to",
                   "HIP runtime version", "MIOpen runtime version", "Versions of relevant libraries", "cuDNN version"))
 _VLLM_MARKS = frozenset(("ROCM Version", "Neuron SDK Version", "vLLM Version", "vLLM Build Flags", "GPU Topology"))
+_VLLM_TITLES = ("system info", "pytorch info")
+_VLLM_WORDS = tuple(words.lower().replace(" ", "") for words in (*_VLLM_TITLES, *_VLLM_MARKS))
 _BY_SPELLING = {key.replace(" ", "").lower(): key for key in KEYS}
 _KEY_LINE = re.compile(
     r"(?:[-*\u2022] +)?[*`]{0,3}([A-Za-z][A-Za-z_ ]{1,40}?)[*`]{0,3} {0,40}[:\uff1a](?:[*`]{0,3})(.*)")
@@ -86,7 +89,7 @@ class Dump:
         return None if found is None or (found.cut and len(found.lines) == 1) else found.value
 
 
-def find(lines: list[str]) -> Dump | None:
+def find(lines: Sequence[str]) -> Dump | None:
     """Return the dump that the lines hold, or ``None``; of several the first whole one, and a note on the others."""
     segments = _segments(lines)
     candidates = [segment for segment in segments if _recognised(segment)]
@@ -97,10 +100,18 @@ def find(lines: list[str]) -> Dump | None:
     notes = [f"the text holds another dump at line {next(iter(other.values())).first_line + 1}: not imported"
              for other in candidates if other is not chosen and len(other) >= 4]
     cut = _mark_cut(chosen, lines)
-    sectioned = any(line.lower() in ("system info", "pytorch info") and _BANNER.match(after)
-                    for line, after in zip(lines, [*lines[1:], ""]))
-    form = VLLM if sectioned or _VLLM_MARKS & chosen.keys() else PYTORCH
+    form = VLLM if _VLLM_MARKS & chosen.keys() or _is_sectioned(lines) else PYTORCH
     return Dump(form, chosen, cut, notes)
+
+
+def may_be_of_vllm(lines: Sequence[str]) -> bool:
+    """Tell whether words that only vLLM's text has occur anywhere; much faster than ``find``."""
+    letters = "\n".join(lines).lower().replace(" ", "")
+    return any(word in letters for word in _VLLM_WORDS)
+
+
+def _is_sectioned(lines: Sequence[str]) -> bool:
+    return any(line.lower() in _VLLM_TITLES and _BANNER.match(after) for line, after in zip(lines, (*lines[1:], "")))
 
 
 def key_of(line: str) -> tuple[str, str] | None:
@@ -115,7 +126,7 @@ def key_of(line: str) -> tuple[str, str] | None:
     return (key, match[2].strip()) if key else None
 
 
-def _segments(lines: list[str]) -> list[dict[str, Field]]:
+def _segments(lines: Sequence[str]) -> list[dict[str, Field]]:
     """Return runs of keys without repetition: a key that comes again begins another dump."""
     segments: list[dict[str, Field]] = [{}]
     current: Field | None = None
@@ -158,7 +169,7 @@ def _recognised(segment: dict[str, Field]) -> bool:
     return len(segment) >= 2 or (version is not None and re.match(r"\d+\.\d|N/A", version.value) is not None)
 
 
-def _mark_cut(segment: dict[str, Field], lines: list[str]) -> bool:
+def _mark_cut(segment: dict[str, Field], lines: Sequence[str]) -> bool:
     """Mark the field that the end of the text breaks off; tell whether the dump is incomplete."""
     last = list(segment.values())[-1]
     last.at_end = not any(lines[last.first_line + len(last.lines):])

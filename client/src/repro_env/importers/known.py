@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 #: name -> pattern on the beginning of the text. The first that is found names the text.
 _KNOWN = (
@@ -29,7 +30,7 @@ _PATTERNS = tuple((name, re.compile(pattern, re.MULTILINE)) for name, pattern in
 _SAMPLE = 20_000
 
 
-def name_of(lines: list[str]) -> str | None:
+def name_of(lines: Sequence[str]) -> str | None:
     """Return in words what the text is, ``None`` when it is nothing known."""
     sample = "\n".join(line[:400] for line in lines[:1000])[:_SAMPLE]
     return next((name for name, pattern in _PATTERNS if pattern.search(sample)), None)

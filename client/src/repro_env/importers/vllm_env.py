@@ -1,0 +1,14 @@
+"""vLLM's text: PyTorch's collect_env with rows of its own, and since 2025 under banners."""
+
+from __future__ import annotations
+
+from . import collect_env, dump
+from .format import Reading, Text
+
+NAME = dump.VLLM
+MADE_BY = "vllm collect-env"
+
+
+def read(text: Text) -> Reading | None:
+    """Return what a text of vLLM's command states."""
+    return collect_env.reading(text, NAME) if dump.may_be_of_vllm(text.lines) else None
