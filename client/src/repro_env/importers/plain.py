@@ -31,6 +31,27 @@ _TRANSLATION = {**_CONTROLS, **_SPACES, **_INVISIBLE}
 
 def lines(text: str) -> list[str]:
     """Return the lines of a pasted text, each stripped of quoting, markup, escapes and surrounding blanks."""
+    return [_bare(line) for line in _unmarked(text)]
+
+
+def indented(text: str) -> list[str]:
+    """Return the same lines as ``lines``, each behind the blanks that stood before its own first character.
+
+    For formats in which indentation speaks. What quoting leaves of it is the same on every line.
+    """
+    return [_margin(line) + _bare(line) for line in _unmarked(text)]
+
+
+def _margin(line: str) -> str:
+    """Return the blanks between the quote marks or the time stamp of a line and what it says."""
+    stamp = _STAMP.match(line)
+    rest = line[stamp.end():] if stamp else line
+    marks = rest[:len(rest) - len(rest.lstrip("> \u00a0"))]
+    return " " * (len(marks) - 1 - marks.rfind(">"))
+
+
+def _unmarked(text: str) -> list[str]:
+    """Return the lines of a text without escapes, markup and characters that nobody sees."""
     if "\x1b" in text:
         text = _ESCAPES.sub("", text)
     text = text.encode("utf-8", "replace").decode("utf-8").replace("\r\n", "\n").replace("\r", "\n")
@@ -40,7 +61,7 @@ def lines(text: str) -> list[str]:
         text = _TAGS.sub("", _BREAKS.sub("\n", text))
     if "&" in text:
         text = _ENTITY.sub(lambda entity: html.unescape(entity.group()), text)
-    return [_bare(line) for line in text.translate(_TRANSLATION).split("\n")]
+    return text.translate(_TRANSLATION).split("\n")
 
 
 def _bare(line: str) -> str:

@@ -6,7 +6,8 @@ Owns which rows are believed: pip's row is the importable one, conda rows of ano
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from .dump import MOST_LINES, Dump
@@ -34,6 +35,8 @@ class Row:
     conda: bool
     build: str = ""
     channel: str = ""
+    #: origin, revision and editable as ``distributions`` has them, where the list tells them.
+    source: dict[str, Any] = field(default_factory=dict)
 
     @property
     def by_pip(self) -> bool:
@@ -82,20 +85,26 @@ def packages(dump: Dump, python: Any) -> Packages:
         conda = []
     elif not tags and not reaches:
         conda = []  # rows further on would have told of which environment they are
-    return Packages(_chosen(pip, conda, notes), bool(rows_of_conda), reaches, tuple(notes))
+    return Packages(chosen([*pip, *conda], notes), bool(rows_of_conda), reaches, tuple(notes))
 
 
 def distributions(found: Packages) -> dict[str, Any]:
     """Return the section ``distributions``: a selection, as the text holds no more."""
-    if not found.rows:
+    return listed(found.rows, complete=False)
+
+
+def listed(rows: dict[str, Row], *, complete: bool) -> dict[str, Any]:
+    """Return the section ``distributions`` of rows by name."""
+    if not rows:
         return {"installed": NOT_RECORDED, "complete": False}
     installed = [{
         "name": name, "version": row.version if row.version is not None else NOT_RECORDED,
         "origin": NOT_RECORDED if row.by_pip or _BROKEN in (row.build, row.channel)
         else f"conda:{row.channel or 'defaults'}",
         "revision": NOT_RECORDED, "editable": NOT_RECORDED, "shadowed": NOT_RECORDED, "record_digest": NOT_RECORDED,
-    } for name, row in sorted(found.rows.items())]
-    return {"installed": installed, "complete": False}
+        **row.source,
+    } for name, row in sorted(rows.items())]
+    return {"installed": installed, "complete": complete}
 
 
 def _joined(lines: list[str]) -> list[str]:
@@ -132,7 +141,12 @@ def _conda_row(line: str) -> Row | None:
     match = _CONDA.fullmatch(line[:600])
     if match is None or is_silent(line.partition("]")[2]):
         return None
-    row = Row(normalised(match[1]), match[2], conda=True, build=match[3], channel=match[4] or "")
+    return of_conda(match[1], match[2], match[3], match[4] or "")
+
+
+def of_conda(name: str, version: str, build: str, channel: str) -> Row:
+    """Return a row of conda's, torch by the name of its distribution."""
+    row = Row(normalised(name), version, conda=True, build=build, channel=channel)
     return replace(row, name="torch") if row.name in _TORCH_NAMES and not row.by_pip else row
 
 
@@ -141,18 +155,18 @@ def _python_tags(conda: list[Row]) -> set[str]:
     return {f"{match[1]}.{match[2]}" for row in conda if not row.by_pip for match in _TAG.finditer(row.build)}
 
 
-def _chosen(pip: list[Row], conda: list[Row], notes: list[str]) -> dict[str, Row]:
-    """Return the believed row of each name: pip's before conda's, the first before later ones."""
-    chosen: dict[str, Row] = {}
-    for row in [*pip, *conda]:
-        first = chosen.get(row.name)
+def chosen(rows: Iterable[Row], notes: list[str]) -> dict[str, Row]:
+    """Return the believed row of each name, which is the first, and note what a later one says otherwise."""
+    believed: dict[str, Row] = {}
+    for row in rows:
+        first = believed.get(row.name)
         if first is None:
-            chosen[row.name] = row
+            believed[row.name] = row
         elif first.version != row.version and first.version is not None and row.version is not None:
             whose = "conda" if row.conda else "pip"
             notes.append(f"{row.name} is listed as {first.version} and, by {whose}, as {row.version}: "
                          "the first is kept")
-    return chosen
+    return believed
 
 
 def conda_build(dump: Dump, version: str) -> Row | None:

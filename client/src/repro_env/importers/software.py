@@ -26,7 +26,7 @@ _ANY = {"mkl": "mkl", "triton": "triton", "pytorch-triton": "triton", "torchtrit
         "pytorch-triton-rocm": "triton", "pytorch-triton-xpu": "triton", "triton-windows": "triton",
         "intel-openmp": "openmp", "libopenblas": "openblas", "openblas": "openblas"}
 _NVIDIA_WHEEL = re.compile(r"nvidia-([a-z-]+?)(?:-cu(\d{2}))?")
-_CUDNN_OF_BUILD = re.compile(r"_cudnn(\d[\d.]*)_\d+$")
+CUDNN_OF_BUILD = re.compile(r"_cudnn(\d[\d.]*)_\d+$")
 
 
 def frameworks(dump: Dump, found: Packages, notes: list[str]) -> dict[str, Any]:
@@ -126,12 +126,12 @@ def libraries(dump: Dump, found: Packages, torch_facts: Any, notes: list[str]) -
     kind = torch_facts["build"] if known else NOT_RECORDED
     cuda = torch_facts["cuda_build"] if known else NOT_RECORDED
     for name, row in found.rows.items():
-        library = _library(name, row, kind, cuda)
+        library = library_of(name, row, kind, cuda)
         if library and row.version is not None and is_unread(facts[library]):
             facts[library] = {**blank_of(LIBRARY, "not-recorded"), "installed": row.version,
                               "found": "wheel" if row.by_pip else "conda"}
     own = conda_build(dump, torch_facts["version"]) if known and isinstance(torch_facts["version"], str) else None
-    bundled = _CUDNN_OF_BUILD.search(own.build) if own else None
+    bundled = CUDNN_OF_BUILD.search(own.build) if own else None
     if bundled:
         facts["cudnn"] = {**blank_of(LIBRARY, "not-recorded"), "installed": bundled[1],
                           "compiled_against": bundled[1], "found": "conda"}
@@ -141,7 +141,7 @@ def libraries(dump: Dump, found: Packages, torch_facts: Any, notes: list[str]) -
     return facts
 
 
-def _library(name: str, row: Row, kind: Any, cuda: Any) -> str | None:
+def library_of(name: str, row: Row, kind: Any, cuda: Any) -> str | None:
     """Return the library that a row installs for this torch: a wheel of another CUDA major is somebody else's."""
     if row.build == "?":
         return None
