@@ -93,8 +93,8 @@ class System:
 class Container:
     """The container a process runs in, and how each identity was learned."""
 
-    engine: Fact[str] = fact("docker, podman, containerd, apptainer, enroot, kubernetes; null outside a container",
-                             source="marker files, cgroup", example="docker")
+    engine: Fact[str] = fact("docker, podman, containerd, apptainer, enroot, kubernetes, charliecloud, shifter; null "
+                             "outside a container", source="marker files, cgroup", example="docker")
     image_reference: Fact[str] = fact("name the image was started by", source="variable, engine",
                                       example="nvcr.io/nvidia/pytorch:24.05-py3")
     image_digest: Fact[str] = fact("manifest digest of the image", source="claimed by launcher, engine",

@@ -14,6 +14,8 @@ class Job:
     scheduler: Fact[str] = fact("slurm, kubernetes, pbs, lsf; null without one", source="variable", example="slurm")
     cluster: Fact[str] = fact("cluster name", source="variable", example="alpha")
     job_id: Fact[str] = fact("job id within the cluster", source="variable", example="123456")
+    array: Fact[str] = fact("array job and index, as the scheduler's commands show them; null outside an array",
+                            source="variable", example="900_4")
     restart: Fact[int] = fact("restart count of a requeued job", source="variable", example=0)
     step: Fact[str] = fact("job step", source="variable", example="0")
     task: Fact[int] = fact("index of the task within the step or job", source="variable", example=3)
@@ -95,7 +97,7 @@ class Imported:
 class Capture:
     """How this observation came about."""
 
-    observation_id: str = fact("UUIDv5 of run or job, node, rank, vantage, sequence", source="capture",
+    observation_id: str = fact("UUIDv5 of run or job, node, start, process, vantage, sequence, time", source="capture",
                                example="0b0f3c1e-6c1a-5d7e-9f5a-3c1d2e4f5a6b")
     run_id: Fact[str] = fact("run this belongs to", source="REPRO_ENV_RUN_ID, scheduler, made",
                              example="0192f3c1-6c1a-7d7e-9f5a-3c1d2e4f5a6b")
@@ -121,8 +123,9 @@ class Capture:
                                    example={"weights": "sha256:" + "0" * 64})
     imported: Fact[Imported] = fact("where an imported document came from; null otherwise", source="importer",
                                     example=None)
-    segment: Fact[str] = fact("which start of the run this belongs to, by the restart counts of scheduler and launcher",
-                              source="variable", example="0")
+    segment: Fact[str] = fact("which start of the run this belongs to: job, restart, step and the launcher's restart, as "
+                              "far as they are told; null without scheduler and launcher", source="variable",
+                              example="123456.r1.s0")
     random_states: Fact[dict[str, str]] = fact("digest of the state of each generator at the look, by generator",
                                                source="interpreter, numpy, torch",
                                                example={"torch": "sha256:" + "0" * 64})
