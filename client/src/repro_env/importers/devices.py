@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from ..comparability.devices import resolve
 from ..fingerprint.facts import is_unread
 from ..probes.keys import ACCELERATOR, SECTIONS, blank, blank_of
 from ..probes.nvml import form_factor
@@ -18,6 +19,10 @@ _GFX = re.compile(r"\bgfx[0-9a-f]{3,5}\b")
 _XPU_NAME = re.compile(r"\bname='([^']{1,120})'")
 _MODELS = "GPU models and configuration"
 _DRIVER = "Nvidia driver version"
+_MIG_BEHIND = re.compile(r" MIG (\d+c\.\d+g\.\d+gb\S*|\d+g\.\d+gb\S*)$")
+#: word in a device's name -> maker.
+_VENDORS = {"nvidia": "nvidia", "geforce": "nvidia", "tesla": "nvidia", "quadro": "nvidia", "amd ": "amd",
+            "radeon": "amd", "instinct": "amd", "intel": "intel", "apple": "apple"}
 _NVIDIA_ALONE = frozenset(("nvidia", "geforce", "tesla", "quadro", "nvidia geforce", "nvidia tesla", "nvidia rtx"))
 
 
@@ -42,11 +47,40 @@ def accelerators(dump: Dump, family: Any, notes: list[str]) -> dict[str, Any]:
     if field is not None and field.cut:
         notes.append("the text ends in the list of GPUs: there may be more than it shows")
         devices = [device for device in devices if not is_unread(device["name"])]
-        devices.append(blank_of(ACCELERATOR, "not-recorded"))
+    return section(devices, notes, whole=field is None or not field.cut)
+
+
+def section(devices: list[dict[str, Any]], notes: list[str], *, whole: bool) -> dict[str, Any]:
+    """Return the section ``accelerators`` of devices in index order, which a note keeps where they differ.
+
+    A list that is not ``whole`` ends with a device of which nothing is known.
+    """
     names = [_index_name(device) for device in devices if not is_unread(device["name"])]
     if len(set(names)) > 1:
         notes.append("GPUs in index order: " + "; ".join(names))
-    return {"devices": sorted(devices, key=_order), "interconnect": NOT_RECORDED, "links": NOT_RECORDED}
+    listed = devices if whole else [*devices, blank_of(ACCELERATOR, "not-recorded")]
+    return {"devices": sorted(listed, key=order), "interconnect": NOT_RECORDED, "links": NOT_RECORDED}
+
+
+def named(name: str, **facts: Any) -> dict[str, Any]:
+    """Return a device by the name that a tool or torch prints; torch writes the MIG profile behind it."""
+    sliced = _MIG_BEHIND.search(name)
+    bare = name[:sliced.start()] if sliced else name
+    vendor = vendor_of(bare)
+    device = {**blank_of(ACCELERATOR, "not-recorded"), "vendor": vendor or NOT_RECORDED, "name": bare,
+              "form_factor": form_factor(bare)}
+    if vendor == "nvidia":
+        device.update(gfx_target=None, mig_profile=sliced[1] if sliced else NOT_RECORDED)
+    elif vendor:
+        device.update(compute_capability=None, mig_profile=None, **({} if vendor == "amd" else {"gfx_target": None}))
+    return {**device, **facts}
+
+
+def vendor_of(name: str) -> str | None:
+    """Return the maker that a device's name tells."""
+    lower = name.lower()
+    made = next((vendor for word, vendor in _VENDORS.items() if word in lower), None)
+    return made or resolve(name).vendor
 
 
 def driver(dump: Dump, found: dict[str, Any], notes: list[str]) -> dict[str, Any]:
@@ -143,5 +177,6 @@ def _index_name(device: dict[str, Any]) -> str:
     return f"{device['name']} [{profile}]" if isinstance(profile, str) else str(device["name"])
 
 
-def _order(device: dict[str, Any]) -> tuple[tuple[bool, str], ...]:
+def order(device: dict[str, Any]) -> tuple[tuple[bool, str], ...]:
+    """Return the key of the canonical order of devices."""
     return tuple((is_unread(device[key]), str(device[key])) for key in ACCELERATOR)

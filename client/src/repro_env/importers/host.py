@@ -21,19 +21,23 @@ _FAMILIES = {"linux": "linux", "windows": "windows", "macos": "macos", "darwin":
 
 def python(dump: Dump) -> dict[str, Any]:
     """Return the section ``python``; a partial version stays as told."""
-    facts = blank("python", "not-recorded")
     field = dump.fields.get("Python version")
     if field is None:
-        return facts
+        return blank("python", "not-recorded")
     text = " ".join(line for line in field.lines[:3] if line)
-    match = _VERSION.match(text)
-    if match is None or (field.cut and match.end() == len(text)):
-        return {**facts, "version": NOT_RECORDED if field.cut else NOT_REPORTED}
-    facts["version"] = match[1].rstrip("+")
-    compiler = _COMPILER.search(text)
+    return {**blank("python", "not-recorded"), **python_of(text, cut=field.cut)}
+
+
+def python_of(told: str, *, cut: bool = False) -> dict[str, Any]:
+    """Return what the words of ``sys.version``, or its beginning, tell; ``cut``: the text may break off behind them."""
+    match = _VERSION.match(told)
+    if match is None or (cut and match.end() == len(told)):
+        return {"version": NOT_RECORDED if cut else NOT_REPORTED}
+    facts: dict[str, Any] = {"version": match[1].rstrip("+")}
+    compiler = _COMPILER.search(told)
     if compiler:
-        facts.update(implementation="cpython", compiler=compiler[1], free_threaded="free-threading" in text)
-    elif "[PyPy" in text:
+        facts.update(implementation="cpython", compiler=compiler[1], free_threaded="free-threading" in told)
+    elif "[PyPy" in told:
         facts["implementation"] = "pypy"
     return facts
 
@@ -72,11 +76,14 @@ def os_family(dump: Dump) -> Any:
 
 
 def libc(dump: Dump, python_version: Any, notes: list[str]) -> Any:
-    """Return the C library; Python before 3.8 printed the oldest version its own file needs, which is not believed."""
+    """Return the C library that the text names."""
     told = dump.value("Libc version")
-    if told is None:
-        return NOT_RECORDED
-    match = re.fullmatch(r"([a-z]{2,10})[- ](\d[\d.]*)", told)
+    return NOT_RECORDED if told is None else libc_of(told, python_version, notes)
+
+
+def libc_of(told: str, python_version: Any, notes: list[str]) -> Any:
+    """Return a C library; Python before 3.8 told the oldest version its own file needs, which is not believed."""
+    match = re.fullmatch(r"([a-z]{2,10})[- ]?(\d[\d.]*)", told)
     if match is None:
         return NOT_REPORTED
     parts = re.match(r"(\d+)\.(\d+)", python_version) if isinstance(python_version, str) else None

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..fingerprint.facts import is_unread
+from .devices import order
 from .format import Reading
 
 #: facts of which one side may say less than the other: a version with fewer parts, or without its local label.
@@ -125,7 +126,7 @@ def _devices(first: list[Any], second: list[Any], path: str) -> list[Any]:
     if (unmatched and not second_is_open) or (left and not first_is_open):
         raise _ContradictionError(path)
     unknown = next((device for device in first if _is_unknown(device)), None)
-    return [*result, *left, *([unknown] if first_is_open and second_is_open else [])]
+    return sorted([*result, *left, *([unknown] if first_is_open and second_is_open else [])], key=order)
 
 
 def _partner(device: dict[str, Any], others: list[Any], path: str) -> tuple[int | None, dict[str, Any]]:
