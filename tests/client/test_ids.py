@@ -68,9 +68,26 @@ def test_a_node_has_a_job_and_no_run() -> None:
     assert ids.run_identity(SLURM, 0.0, subject="node") == (None, None)
 
 
-def test_a_job_array_s_tasks_are_different_jobs() -> None:
-    array = {**SLURM, "SLURM_ARRAY_JOB_ID": "900", "SLURM_ARRAY_TASK_ID": "4"}
-    assert ids.job(array)["job_id"] == "900_4"
+def test_an_elastic_restart_stays_in_its_run() -> None:
+    elastic = {"TORCHELASTIC_RUN_ID": "exp-7", "TORCHELASTIC_RESTART_COUNT": "0"}
+    assert ids.run_identity(elastic, 0.0) == ids.run_identity({**elastic, "TORCHELASTIC_RESTART_COUNT": "1"}, 9.0)
+
+
+def test_the_ranks_of_one_mpirun_have_one_run_where_its_key_is_told() -> None:
+    def rank(number: int, key: str) -> tuple[str | None, str | None]:
+        return ids.run_identity({"OMPI_COMM_WORLD_RANK": str(number), "OMPI_COMM_WORLD_SIZE": "2",
+                                 "OMPI_MCA_orte_precondition_transports": key}, 0.0)
+
+    assert rank(0, "a1-b2") == rank(1, "a1-b2") != rank(0, "c3-d4")
+    assert rank(0, "a1-b2")[1] == "scheduler"
+
+
+def test_an_observation_is_told_by_every_part_of_its_place() -> None:
+    place = ("run", "node-17", "1.r0", 3, 4711, "process", 0, "2026-01-31T12:00:00.000Z")
+    others = {ids.observation_id(*place[:index], "other", *place[index + 1:]) for index in range(len(place))}
+    assert len(others) == len(place)
+    assert ids.observation_id(*place) not in others
+    assert ids.observation_id(*place) == ids.observation_id(*place)
 
 
 @pytest.mark.parametrize(("environ", "expected"), [
@@ -79,19 +96,23 @@ def test_a_job_array_s_tasks_are_different_jobs() -> None:
     ({**SLURM, "RANK": "5", "LOCAL_RANK": "1", "WORLD_SIZE": "64"}, (5, 1, 64)),
     ({"OMPI_COMM_WORLD_RANK": "2", "OMPI_COMM_WORLD_LOCAL_RANK": "0", "OMPI_COMM_WORLD_SIZE": "4"}, (2, 0, 4)),
     ({"PMI_RANK": "2", "MPI_LOCALRANKID": "0", "PMI_SIZE": "4"}, (2, 0, 4)),
+    ({"MV2_COMM_WORLD_RANK": "2", "MV2_COMM_WORLD_LOCAL_RANK": "1", "MV2_COMM_WORLD_SIZE": "4"}, (2, 1, 4)),
+    ({"PALS_RANKID": "2", "PALS_LOCAL_RANKID": "0", "PMI_SIZE": "4"}, (2, 0, 4)),
+    ({"JSM_NAMESPACE_RANK": "6", "JSM_NAMESPACE_LOCAL_RANK": "0", "JSM_NAMESPACE_SIZE": "12"}, (6, 0, 12)),
+    ({"FLUX_TASK_RANK": "1", "FLUX_TASK_LOCAL_ID": "1", "FLUX_JOB_SIZE": "2"}, (1, 1, 2)),
+    ({**SLURM, "SLURM_PROCID": "0", "OMPI_COMM_WORLD_RANK": "5", "OMPI_COMM_WORLD_LOCAL_RANK": "1",
+      "OMPI_COMM_WORLD_SIZE": "8"}, (5, 1, 8)),
+    ({"SLURM_JOB_ID": "1", "SLURM_PROCID": "0", "SLURM_LOCALID": "0", "SLURM_NTASKS": "16"}, (None, None, None)),
+    ({"SLURM_JOB_ID": "1", "SLURM_PROCID": "0", "SLURM_NTASKS": "16", "SLURM_STEP_ID": "4294967291"},
+     (None, None, None)),
     ({"RANK": "x", "WORLD_SIZE": "8"}, (None, None, None)),
     ({"RANK": "\u0663", "WORLD_SIZE": "8"}, (None, None, None)),
     ({}, (None, None, None)),
-], ids=["torchrun", "slurm", "torchrun-in-slurm", "openmpi", "intel-mpi", "garbage", "other-digits", "single"])
+], ids=["torchrun", "slurm", "torchrun-in-slurm", "openmpi", "intel-mpi", "mvapich",
+        "cray-pals", "jsrun", "flux", "mpirun-in-slurm", "batch-script", "batch-step", "garbage", "other-digits",
+        "single"])
 def test_ranks_as_each_launcher_announces_them(environ: dict[str, str], expected: tuple[object, ...]) -> None:
     assert ids.ranks(environ) == expected
-
-
-@pytest.mark.parametrize(("environ", "scheduler"), [
-    ({"SLURM_JOB_ID": "1"}, "slurm"), ({"PBS_JOBID": "1.head"}, "pbs"), ({"LSB_JOBID": "1"}, "lsf"),
-    ({"KUBERNETES_SERVICE_HOST": "10.0.0.1"}, "kubernetes"), ({}, None)])
-def test_the_scheduler_is_known_by_its_variables(environ: dict[str, str], scheduler: str | None) -> None:
-    assert ids.job(environ)["scheduler"] == scheduler
 
 
 @pytest.mark.parametrize(("environ", "root", "expected"), [

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import time
 
-from . import ids
+from . import ids, jobs
 from .canonical import check_canonical, digest
 from .errors import InvalidDocument, ProbeFailed
 from .fingerprint.facts import SCHEMA_VERSION, is_unread, unread
-from .probes import PROBES
+from .probes import PROBES, container
 from .probes.keys import FRAMEWORK, FRAMEWORKS, LIBRARIES, LIBRARY, blank, blank_of
 from .probes.look import Look, Timed
 from .version import VERSION
@@ -116,25 +116,41 @@ def _circumstances(look: Look, *, run_id: str | None, project: str | None, group
     """Return the capture part: who, where, when and how; what probes noted for it in ``look`` stands above."""
     system, environ = look.system, look.system.environ
     now_s = system.now()
-    job = ids.job(environ)
+    captured_at = rfc3339(now_s)
+    job = _job(look)
     process = ids.process(environ, system.uname().nodename, system.pid())
     if look.device_ids is not None:
         process["device_ids"] = list(look.device_ids)
     run, run_source = ids.run_identity(environ, now_s, given=run_id, subject=look.subject)
-    rank = process["rank"]
-    place = str(rank) if rank is not None else f"pid-{process['pid']}" if look.in_process else ""
+    segment = jobs.segment(job, environ)
     owner = run or f"{job['cluster']}/{job['job_id']}/{job['restart']}"
+    unseen = unread("other-subject" if look.subject == "node" else "not-reported")
     return {
-        "observation_id": ids.observation_id(owner, process["node"], place, look.vantage, sequence),
+        "observation_id": ids.observation_id(owner, process["node"], segment, process["rank"], process["pid"],
+                                             look.vantage, sequence, captured_at),
         "run_id": run, "run_id_source": run_source, "sequence": sequence, "vantage": look.vantage,
         "moment": moment or ("start" if look.vantage == "prologue" else None), "subject": look.subject,
-        "project": project, "group": group, "labels": dict(labels), "captured_at": rfc3339(now_s),
+        "project": project, "group": group, "labels": dict(labels), "captured_at": captured_at,
         "client_version": VERSION, "job": job, "process": process, "sources": look.sources, "errors": look.errors,
         "durations_us": look.durations_us, "drift": [], "results": {}, "imported": None,
-        "segment": None if job["restart"] is None else str(job["restart"]), "random_states": None,
-        **dict.fromkeys(("container_id", "image_evidence", "device_states", "device_links"), unread("not-reported")),
+        "segment": segment, "random_states": None,
+        **dict.fromkeys(("container_id", "image_evidence"), unseen),
+        **dict.fromkeys(("device_states", "device_links"), unread("not-reported")),
         **look.circumstances,
     }
+
+
+def _job(look: Look) -> dict[str, Any]:
+    """Return the scheduler's view; the container probe knows more of how tasks come into containers."""
+    files = look.left_s() > 0
+    job = jobs.job(look.system.environ, look.system.read_text if files else None)
+    if job["scheduler"] is not None:
+        look.sources["capture.job"] = "variable"
+    plugin = look.circumstances.pop(container.PLUGIN, job["container"])
+    if is_unread(job["container"]) and not is_unread(plugin):
+        job["container"] = plugin
+        look.sources["capture.job.container"] = "files"
+    return job
 
 
 def rfc3339(now_s: float) -> str:

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import os
 
+from . import jobs
 from .fingerprint.facts import unread
-from .probes.keys import JOB
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -25,13 +25,18 @@ else:
 #: RFC 9562 name space of URLs, in which the two below were made from ``urn:repro-env:run`` and ``:observation``.
 URL_NAMESPACE = bytes.fromhex("6ba7b8119dad11d180b400c04fd430c8")
 
-_RANKS = (  # rank, rank on the node, number of ranks; torchrun first: it starts processes below the others
+#: rank, rank on the node, number of ranks. What stands lower starts what stands above it: torchrun below MPI or Slurm,
+#: and an MPI launcher below Slurm, whose batch script has a task number of its own.
+_RANKS = (
     (("RANK",), ("LOCAL_RANK",), ("WORLD_SIZE",)),
-    (("SLURM_PROCID",), ("SLURM_LOCALID",), ("SLURM_STEP_NUM_TASKS", "SLURM_NTASKS", "SLURM_NPROCS")),
     (("OMPI_COMM_WORLD_RANK",), ("OMPI_COMM_WORLD_LOCAL_RANK",), ("OMPI_COMM_WORLD_SIZE",)),
     (("MV2_COMM_WORLD_RANK",), ("MV2_COMM_WORLD_LOCAL_RANK",), ("MV2_COMM_WORLD_SIZE",)),
+    (("PALS_RANKID",), ("PALS_LOCAL_RANKID",), ("PMI_SIZE",)),
     (("PMI_RANK",), ("MPI_LOCALRANKID", "PMI_LOCAL_RANK"), ("PMI_SIZE",)),
+    (("JSM_NAMESPACE_RANK",), ("JSM_NAMESPACE_LOCAL_RANK",), ("JSM_NAMESPACE_SIZE",)),
+    (("FLUX_TASK_RANK",), ("FLUX_TASK_LOCAL_ID",), ("FLUX_JOB_SIZE",)),
 )
+_SLURM_RANKS = (("SLURM_PROCID",), ("SLURM_LOCALID",), ("SLURM_STEP_NUM_TASKS", "SLURM_NTASKS", "SLURM_NPROCS"))
 _MASKS = ("CUDA_VISIBLE_DEVICES", "NVIDIA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES",
           "GPU_DEVICE_ORDINAL", "CUDA_DEVICE_ORDER", "ZE_AFFINITY_MASK")
 
@@ -70,48 +75,31 @@ def run_identity(environ: Mapping[str, str], now_s: float, *, given: str | None 
         return chosen, "given"
     if subject == "node":
         return None, None
-    facts = job(environ)
-    if isinstance(facts["job_id"], str):
-        parts = [facts["cluster"] or "", facts["job_id"], facts["restart"] or 0, facts["step"] or "batch"]
-        return uuid5(_namespace("run"), "\n".join(map(str, parts))), "scheduler"
+    execution = jobs.identity(jobs.job(environ), environ)
+    if execution is not None:
+        return uuid5(_namespace("run"), "\n".join(map(str, execution))), "scheduler"
     elastic = environ.get("TORCHELASTIC_RUN_ID", "none")
     if elastic != "none":
-        name = f"torchelastic\n{elastic}\n{environ.get('TORCHELASTIC_RESTART_COUNT', '0')}"
-        return uuid5(_namespace("run"), name), "scheduler"
+        # without the restart count, which agents on several nodes count each for themselves: a restart is a segment
+        return uuid5(_namespace("run"), f"torchelastic\n{elastic}"), "scheduler"
+    key = jobs.mpi_key(environ)
+    if key is not None:
+        return uuid5(_namespace("run"), f"mpi\n{key}"), "scheduler"
     return uuid7(now_s), "made"
 
 
-def observation_id(run_or_job: str, node: str, place: str, vantage: str, sequence: int) -> str:
-    """Return the id of one observation; ``place`` is the rank, or names the process where there are no ranks."""
-    return uuid5(_namespace("observation"), "\n".join((run_or_job, node, place, vantage, str(sequence))))
+def observation_id(*parts: object) -> str:
+    """Return the id of one observation from all that tells it from others.
 
-
-def job(environ: Mapping[str, str]) -> dict[str, Any]:
-    """Return the scheduler's view: every fact of the document's ``job``."""
-    blank: dict[str, Any] = dict.fromkeys(JOB)
-    for scheduler, key in (("slurm", "SLURM_JOB_ID"), ("pbs", "PBS_JOBID"), ("lsf", "LSB_JOBID")):
-        if environ.get(key):
-            return {**blank, "scheduler": scheduler,
-                    "cluster": environ.get("SLURM_CLUSTER_NAME") or environ.get("LSB_CLUSTER"),
-                    "job_id": _job_id(environ, key), "restart": _integer(environ.get("SLURM_RESTART_COUNT", "0")),
-                    "step": environ.get("SLURM_STEP_ID")}
-    if environ.get("KUBERNETES_SERVICE_HOST"):
-        silent = unread("not-reported")
-        return {**dict.fromkeys(JOB, silent), "scheduler": "kubernetes", "step": None}
-    return blank
-
-
-def _job_id(environ: Mapping[str, str], key: str) -> str:
-    array = environ.get("SLURM_ARRAY_JOB_ID")
-    task = environ.get("SLURM_ARRAY_TASK_ID") or environ.get("LSB_JOBINDEX")
-    if key == "SLURM_JOB_ID" and array and task:
-        return f"{array}_{task}"
-    return environ[key]
+    Run or job, node, start, process, vantage, sequence and time: the id stands in the document, so a retry repeats
+    it, and a second capture in the same place is another observation.
+    """
+    return uuid5(_namespace("observation"), "\n".join(map(str, parts)))
 
 
 def ranks(environ: Mapping[str, str]) -> tuple[int | None, int | None, int | None]:
     """Return rank, rank on the node and number of ranks as launchers announce them; ``None`` where none does."""
-    for rank_names, local_names, size_names in _RANKS:
+    for rank_names, local_names, size_names in (*_RANKS, _SLURM_RANKS) if jobs.slurm_step(environ) else _RANKS:
         rank, size = _first(environ, rank_names), _first(environ, size_names)
         if rank is not None and size is not None:
             return rank, _first(environ, local_names), size

@@ -68,18 +68,27 @@ def _capture(values: dict[str, Any], started: float) -> bool:
     from ..system import System
 
     strict = bool(values.get("strict"))
+    values, done = _without_output_to_slurm(values)
     settings = sending.load(values, tolerant=not strict)
     document = capture(
         System(), vantage="prologue", subject=values.get("subject"), python=settings.python,
         budget_s=settings.timeout_s * LOOK_SHARE, run_id=settings.run_id, project=settings.project,
         group=settings.group, labels=settings.labels,
         overrides=_declared(values.get("declare") or [], tolerant=not strict))
-    done = _hand_over(document, values)
+    done = _hand_over(document, values) and done
     left_s = settings.timeout_s - (time.monotonic() - started)
     if not sending.waits_in_spool(values, settings):
         say(f"{_subject(document)} captured")
         return done
     return _deliver(document, values, settings, left_s) and done
+
+
+def _without_output_to_slurm(values: dict[str, Any]) -> tuple[dict[str, Any], bool]:
+    """Take ``--json`` away in a prolog or epilog of Slurm, which may read its lines as commands; tell if it stood."""
+    if not (values.get("json") and os.environ.get("SLURM_SCRIPT_CONTEXT")):
+        return values, True
+    say("the document is not printed: Slurm reads what a prolog prints as commands; write it to a file with -o")
+    return {**values, "json": False}, False
 
 
 def _declared(pairs: list[str], *, tolerant: bool) -> dict[str, Any] | None:

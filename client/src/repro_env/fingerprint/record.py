@@ -123,8 +123,8 @@ class Capture:
                                    example={"weights": "sha256:" + "0" * 64})
     imported: Fact[Imported] = fact("where an imported document came from; null otherwise", source="importer",
                                     example=None)
-    segment: Fact[str] = fact("which start of the run this belongs to: job, restart, step and the launcher's restart, as "
-                              "far as they are told; null without scheduler and launcher", source="variable",
+    segment: Fact[str] = fact("which start of the run this belongs to: job, restart, step and the launcher's restart, "
+                              "as far as they are told; null without scheduler and launcher", source="variable",
                               example="123456.r1.s0")
     random_states: Fact[dict[str, str]] = fact("digest of the state of each generator at the look, by generator",
                                                source="interpreter, numpy, torch",
