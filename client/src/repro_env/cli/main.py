@@ -24,6 +24,7 @@ COMMANDS = {
     "run": "run a program and record its environment from the inside",
     "compare": "say whether two environments are comparable, and what stands between them",
     "import": "make a document from what `python -m torch.utils.collect_env` printed",
+    "doctor": "find what contradicts itself, moves numbers or could not be read, and mend it",
     "sync": "deliver documents that could not be delivered before",
     "rules": "list what is known about differences, or explain one rule",
 }
@@ -111,7 +112,7 @@ def overview() -> str:
             "May these two results be compared, and if not, what in their environments stands between them?\n\n"
             "commands:\n" + "\n".join(lines) + "\n\nexamples:\n" + _EXAMPLES +
             "\nrepro-env COMMAND --help explains a command. Settings: a flag, else a REPRO_ENV_* variable, else\n"
-            "reproenv.toml (server, token, project, group, labels, timeout_s, spool, python).\n")
+            "reproenv.toml (server, token, project, group, labels, timeout_s, spool, python, watch).\n")
 
 
 def _near(name: str) -> str:
