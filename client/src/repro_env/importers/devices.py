@@ -41,7 +41,7 @@ def accelerators(dump: Dump, family: Any, notes: list[str]) -> dict[str, Any]:
     elif says_no_cuda(dump.value(_MODELS)):
         return _none(dump, family, notes)
     else:
-        devices = _amd(field) if _is_rocm(dump) else _nvidia(field, notes)
+        devices = _amd(field) if _is_rocm(dump) else nvidia(field, notes)
     if not devices:
         return blank("accelerators", "not-reported")
     if field is not None and field.cut:
@@ -140,7 +140,7 @@ def _amd(field: Field) -> list[dict[str, Any]]:
              "form_factor": form_factor(name)}]
 
 
-def _nvidia(field: Field, notes: list[str]) -> list[dict[str, Any]]:
+def nvidia(field: Field, notes: list[str]) -> list[dict[str, Any]]:
     """Return one entry for each whole GPU and each MIG slice."""
     gpus = list_rows(field)
     devices = []

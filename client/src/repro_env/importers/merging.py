@@ -47,7 +47,9 @@ def join(readings: list[Reading]) -> Joined:
             continue
         _note_sources(joined, sections, other.format)
         joined.sections = sections
-        joined.notes += [f"{place}: what it adds to {first.format} is kept", *other.notes]
+        if other.format != first.format:
+            joined.notes.append(f"{place}: what it adds to {first.format} is kept")
+        joined.notes += other.notes
     return joined
 
 
