@@ -73,10 +73,6 @@ OTHERS = {
     "transformers-cli env": "- `transformers` version: 4.19.0\n- Platform: Linux\n"
     "- PyTorch version (GPU?): 1.11.0 (False)\n",
     "accelerate env": "- `Accelerate` version: 0.12.0\n- Platform: Linux\n",
-    "pip freeze": "numpy==1.26.4\ntorch==2.4.1\nscipy==1.13.0\n",
-    "conda": "name: x\nchannels:\n  - pytorch\ndependencies:\n  - python=3.9\n",
-    "MLflow": "flavors:\n  python_function:\n    python_version: 3.12.0\n  pytorch:\n"
-    "    pytorch_version: 2.6.0+cu124\n",
     "jax": "jax:    0.5.3\njaxlib: 0.5.3\nnumpy:  2.1.3\n",
     "Lightning": "* CUDA:\n\t- GPU:\n\t\t- NVIDIA A100\n",
     "detectron2": "----------\nsys.platform            linux\nPython                  3.7.7\n",
@@ -84,7 +80,6 @@ OTHERS = {
     "ds_report": "DeepSpeed C++/CUDA extension op report\n",
     "PaddlePaddle": "PaddlePaddle 0.11.0, compiled with\n    with_avx: ON\n",
     "document of repro-env": '{"schema": "1.0", "stack": {}}',
-    "pip list": "Package    Version\n---------- -------\nnumpy      1.26.4\n",
 }
 
 

@@ -15,7 +15,20 @@ from ..fingerprint.validate import part_digests, validate
 from ..ids import URL_NAMESPACE, uuid5
 from ..probes.keys import JOB, PROCESS, SECTIONS, blank
 from ..version import VERSION
-from . import collect_env, known, plain, vllm_env
+from . import (
+    collect_env,
+    conda_env,
+    conda_list,
+    known,
+    mlflow_conda,
+    mlflow_model,
+    mlflow_python_env,
+    nvidia_smi,
+    pip_freeze,
+    pip_list,
+    plain,
+    vllm_env,
+)
 from .format import Reading, Text
 from .merging import Joined, join
 
@@ -34,6 +47,14 @@ class Importer(Protocol):
 IMPORTERS: tuple[Importer, ...] = (
     collect_env,
     vllm_env,
+    nvidia_smi,
+    pip_freeze,
+    pip_list,
+    conda_list,
+    conda_env,
+    mlflow_model,
+    mlflow_conda,
+    mlflow_python_env,
 )
 #: formats that can be imported -> how one makes such a text.
 FORMATS = {importer.NAME: importer.MADE_BY for importer in IMPORTERS}

@@ -17,13 +17,8 @@ _KNOWN = (
     ("jax.print_environment_info()", r"^jaxlib:\s|^device info:"),
     ("Ultralytics' checks", r"Ultralytics .{0,40}(?:Python-|torch-)"),
     ("PaddlePaddle's version text", r"PaddlePaddle .{0,40}compiled with"),
-    ("an MLflow model file (MLmodel)", r"^mlflow_version:|^flavors:"),
-    ("an environment file of conda", r"^dependencies:"),
     ("a document of repro-env (compare it as it is)", r'"schema"\s*:\s*"\d+\.\d+"'),
-    ("the list of conda list", r"^# packages in environment at"),
     ("TensorFlow's tf_env_collect text", r"^== (?:check|tensorflow|cuda|env) "),
-    ("the output of pip freeze", r"(?:^[A-Za-z0-9][\w.-]{0,80}(?:==\S{1,80}| @ \S{1,300})\s*$\n?){3}"),
-    ("the output of pip list", r"^Package\s+Version\s*$"),
     ("the output of lscpu", r"^Architecture:\s"),
 )
 _PATTERNS = tuple((name, re.compile(pattern, re.MULTILINE)) for name, pattern in _KNOWN)

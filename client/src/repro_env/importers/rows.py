@@ -20,7 +20,7 @@ _CONDA = re.compile(
 _TAG = re.compile(r"py([23])\.?(\d{1,2})(?=\D|$)")
 _SECTION = "Versions of relevant libraries"
 #: stands for a build or channel of which the text may hold only the beginning.
-_BROKEN = "?"
+BROKEN = "?"
 _CONDA_MARK = "[conda]"
 #: conda's names for the distribution torch.
 _TORCH_NAMES = ("pytorch", "pytorch-nightly")
@@ -63,7 +63,7 @@ class Packages:
 
 def normalised(name: str) -> str:
     """Return the PEP 503 form of a distribution's name."""
-    return re.sub(r"[-_.]+", "-", name).lower()
+    return re.sub(r"[-_.]+", "-", name).strip("-").lower()
 
 
 def packages(dump: Dump, python: Any) -> Packages:
@@ -99,7 +99,7 @@ def listed(rows: dict[str, Row], *, complete: bool) -> dict[str, Any]:
         return {"installed": NOT_RECORDED, "complete": False}
     installed = [{
         "name": name, "version": row.version if row.version is not None else NOT_RECORDED,
-        "origin": NOT_RECORDED if row.by_pip or _BROKEN in (row.build, row.channel)
+        "origin": NOT_RECORDED if row.by_pip or BROKEN in (row.build, row.channel)
         else f"conda:{row.channel or 'defaults'}",
         "revision": NOT_RECORDED, "editable": NOT_RECORDED, "shadowed": NOT_RECORDED, "record_digest": NOT_RECORDED,
         **row.source,
@@ -123,10 +123,10 @@ def _joined(lines: list[str]) -> list[str]:
 
 
 def _without_last_column(row: str) -> str:
-    """Return a row at the very end of a text with the column that may be broken replaced by ``_BROKEN``."""
+    """Return a row at the very end of a text with the column that may be broken replaced by ``BROKEN``."""
     columns = row.split()
     whole = len(columns) < 4 or row.lower().endswith("could not collect") or columns[-1] in ("<pip>", "pypi", "pypi_0")
-    return row if whole else " ".join([*columns[:-1], _BROKEN])
+    return row if whole else " ".join([*columns[:-1], BROKEN])
 
 
 def _pip_row(line: str) -> Row | None:

@@ -1,0 +1,96 @@
+"""What ``pip list`` prints: a table under a header, the lines of old pips, or JSON."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+from . import inventory, open_json
+from .format import Reading, Text
+from .rows import Row
+
+NAME = "pip-list"
+MADE_BY = "pip list"
+
+_HEADER = re.compile(r"Package\s+Version(?:\s+(?:Editable project location|Location|Installer|Latest|Type|Build))*",
+                     re.IGNORECASE)
+_RULE = re.compile(r"-{3,}(?:\s+-{3,})*")
+_ROW = re.compile(r"([A-Za-z0-9][\w.-]{0,120})\s{1,200}(\d[\w.+!-]{0,120})(?:\s{1,200}(\S.*))?")
+_OLD_ROW = re.compile(r"([A-Za-z0-9][\w.-]{0,120}) \((\d[\w.+!-]{0,120})(?:, (\S[^()]{0,300}))?\)")
+#: rows that make a text a list of the form without a header.
+_FEWEST = 3
+MOST_ROWS = 20_000
+
+
+def read(text: Text) -> Reading | None:
+    """Return what the first list states; it is whole where something stands below it."""
+    return _table(text.lines) or _old(text.lines) or _json(text.lines)
+
+
+def row_of(line: str) -> Row | None:
+    """Return the distribution that a line of the table names."""
+    match = _ROW.fullmatch(line[:600])
+    return _row(match[1], match[2], match[3]) if match else None
+
+
+def _table(lines: tuple[str, ...]) -> Reading | None:
+    header = next((number for number, line in enumerate(lines)
+                   if line[:1] in "Pp" and _HEADER.fullmatch(line[:200])), None)
+    if header is None:
+        return None
+    below = lines[header + 1:header + 3]
+    start = header + 2 if below and _RULE.fullmatch(below[0][:2000]) else header + 1
+    return _reading(lines, header, start, row_of)
+
+
+def _old(lines: tuple[str, ...]) -> Reading | None:
+    start = next((number for number, line in enumerate(lines)
+                  if all(map(_old_row, lines[number:number + _FEWEST]))), None)
+    return None if start is None or len(lines) - start < _FEWEST else _reading(lines, start, start, _old_row)
+
+
+def _old_row(line: str) -> Row | None:
+    match = _OLD_ROW.fullmatch(line[:600])
+    return _row(match[1], match[2], match[3]) if match else None
+
+
+def _row(name: str, version: str, location: Any) -> Row:
+    """Return a row; only an editable install has a folder of its own."""
+    editable = isinstance(location, str) and re.search(r"[/\\]", location) is not None
+    return inventory.pip_row(name, version, **({"editable": True} if editable else {}))
+
+
+def _reading(lines: tuple[str, ...], first: int, start: int, parse: Callable[[str], Row | None]) -> Reading | None:
+    found: list[Row] = []
+    end = start
+    while end < len(lines) and len(found) < MOST_ROWS:
+        row = parse(lines[end])
+        if row is None:
+            break
+        found.append(row)
+        end += 1
+    if end == len(lines) and found:
+        found.pop()  # the end of the text may have broken it
+    notes: list[str] = []
+    whole = any(lines[end:])
+    if not found:
+        return None
+    return Reading(NAME, inventory.sections(found, notes, whole=whole), tuple(notes), first, not whole, end - first)
+
+
+def _json(lines: tuple[str, ...]) -> Reading | None:
+    opened = open_json.find(lines, lambda value: isinstance(value, list) and any(map(_is_item, value)))
+    if opened is None:
+        return None
+    found = [_row(item["name"], item["version"], item.get("editable_project_location"))
+             for item in opened.value[:MOST_ROWS] if _is_item(item)]
+    notes: list[str] = []
+    return Reading(NAME, inventory.sections(found, notes, whole=not opened.cut), tuple(notes), opened.first_line,
+                   opened.cut, opened.length)
+
+
+def _is_item(item: Any) -> bool:
+    """Tell whether a value is one distribution; conda's have a build beside name and version."""
+    return (isinstance(item, dict) and isinstance(item.get("name"), str) and isinstance(item.get("version"), str)
+            and _ROW.fullmatch(f"{item['name']} {item['version']}") is not None and "build_string" not in item)
