@@ -70,7 +70,7 @@ def test_eight_ranks_have_one_stack_and_eight_observations_of_one_run() -> None:
     documents = []
     for rank in range(8):
         system = RecordedSystem("h100-node", **SLURM, SLURM_PROCID=str(rank), SLURM_LOCALID=str(rank),
-                                CUDA_VISIBLE_DEVICES=str(rank), GOMP_CPU_AFFINITY=f"{rank * 8}-{rank * 8 + 7}",
+                                CUDA_VISIBLE_DEVICES=str(rank % 2), GOMP_CPU_AFFINITY=f"{rank * 8}-{rank * 8 + 7}",
                                 TORCHINDUCTOR_CACHE_DIR=f"/tmp/{rank}", OMP_PLACES=f"{{{rank * 8}:8}}")
         system.host.update(pid=1000 + rank, affinity=list(range(rank * 8, rank * 8 + 8)))
         documents.append(capture(system, vantage="process"))

@@ -12,7 +12,7 @@ from recorded import RecordedSystem
 
 from repro_env.capture import capture
 from repro_env.fingerprint.facts import is_unread
-from repro_env.probes.accelerators import amd_device, smi_device
+from repro_env.probes import amd, smi
 from repro_env.probes.driver import parse_version
 from repro_env.probes.nvml import form_factor
 from repro_env.system import System
@@ -46,11 +46,24 @@ def test_an_older_nvidia_smi_without_compute_capability_is_asked_again() -> None
     assert devices[0]["compute_capability"] == {"unread": "not-reported"}
 
 
-def test_mig_is_not_guessed_from_nvidia_smi() -> None:
+def test_slices_that_nvidia_smi_does_not_list_are_not_guessed() -> None:
     devices, errors = devices_of(RecordedSystem("a100-mig"))
     assert devices[0]["name"] == "NVIDIA A100-SXM4-40GB"
     assert is_unread(devices[0]["mig_profile"])
-    assert any("MIG" in error["message"] for error in errors)
+    assert sum("nvidia-smi" in error["message"] for error in errors) == 1
+
+
+def test_slices_are_taken_from_nvidia_smi_s_list() -> None:
+    system = RecordedSystem("a100-mig")
+    system.commands["nvidia-smi -L"] = {"output": (
+        "GPU 0: NVIDIA A100-SXM4-40GB (UUID: GPU-8f)\n  MIG 3g.20gb     Device  0: (UUID: MIG-1)\n"
+        "  MIG 1g.5gb+me   Device  1: (UUID: MIG-2)\n")}
+    document = capture(system)
+    devices = document["stack"]["accelerators"]["devices"]
+    assert [device["mig_profile"] for device in devices] == ["1g.5gb+me", "3g.20gb"]
+    assert devices[0]["ecc"] is True
+    assert is_unread(devices[0]["memory_bytes"])
+    assert document["capture"]["process"]["device_ids"] == ["MIG-1", "MIG-2"]
 
 
 @pytest.mark.parametrize("answer", [
@@ -130,7 +143,7 @@ def test_amd_s_devices_are_read_from_the_kernel_s_topology() -> None:
 @pytest.mark.parametrize(("number", "target"), [(90010, "gfx90a"), (90402, "gfx942"), (90008, "gfx908"),
                                                 (110000, "gfx1100"), (100300, "gfx1030")])
 def test_targets_are_spelled_as_compilers_spell_them(number: int, target: str) -> None:
-    assert amd_device({"gfx_target_version": number, "simd_count": 4}, {})["gfx_target"] == target
+    assert amd.device({"gfx_target_version": number, "simd_count": 4}, 0)["gfx_target"] == target
 
 
 @pytest.mark.parametrize(("text", "expected"), [
@@ -160,6 +173,6 @@ def test_the_form_factor_is_taken_from_names_that_state_it(name: str, form: str 
 def test_cells_that_say_nothing_are_unread_or_absent() -> None:
     row = {"compute_cap": "[N/A]", "name": "Tesla K80", "memory.total": "11441", "ecc.mode.current": "[N/A]",
            "mig.mode.current": "[N/A]", "uuid": "GPU-1", "driver_version": "470.1"}
-    device = smi_device(row)
+    device = smi.device(row)
     assert device["compute_capability"] == {"unread": "not-reported"}
     assert device["ecc"] is None

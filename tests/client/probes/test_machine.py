@@ -50,7 +50,7 @@ class TestCpu:
         assert (facts["architecture"], facts["vendor"], facts["microarchitecture"]) == (
             "aarch64", "arm-0x41", "0x41-0xd4f")
         assert "sve2" in facts["instruction_sets"]
-        assert facts["model"] == {"unread": "not-reported"}
+        assert facts["model"] == "Neoverse-V2"
 
     def test_this_machine_s_processor_is_the_one_in_its_first_block(self) -> None:
         fields = cpu.first_processor(System().read_text("/proc/cpuinfo", 1 << 16))

@@ -6,7 +6,7 @@ import os
 
 from ..errors import ProbeFailed
 from ..fingerprint.facts import unread
-from . import nvml, pci
+from . import pci
 from .keys import SECTIONS
 
 TYPE_CHECKING = False
@@ -27,9 +27,13 @@ def probe(system: System, look: Look) -> dict[str, Any]:
     look.sources["driver"] = "sysfs"
     if pci.surely_no_accelerator(look):
         return dict.fromkeys(SECTIONS["driver"])
+    if system.uname().sysname == "Darwin":
+        return of_macos(system.uname().machine)
     bus = pci.vendors_on_bus(look)
     if pci.has_nodes(system, "amd") and not pci.has_nodes(system, "nvidia"):
-        return {**dict.fromkeys(SECTIONS["driver"]), "kernel_module": amd_module(system)}
+        from .amd import module
+
+        return {**dict.fromkeys(SECTIONS["driver"]), "kernel_module": module(system)}
     if bus is not None and "nvidia" not in bus and not pci.has_nodes(system, "nvidia"):
         return {**dict.fromkeys(SECTIONS["driver"]), "kernel_module": unread("not-reported")}
     return nvidia(system, look)
@@ -37,6 +41,8 @@ def probe(system: System, look: Look) -> dict[str, Any]:
 
 def nvidia(system: System, look: Look) -> dict[str, Any]:
     """Return NVIDIA's driver: the kernel's own word first, NVML's for the CUDA level."""
+    from . import nvml
+
     module: Any
     module, flavour = kernel_module(system)
     level: Any
@@ -101,9 +107,7 @@ def _version(system: System, folder: str) -> Any:
     return version if version.count(".") >= 1 else unread("not-reported")
 
 
-def amd_module(system: System) -> Any:
-    """Return the version of the loaded amdgpu module; the kernel's own module states none."""
-    try:
-        return system.read_text("/sys/module/amdgpu/version", 128).strip() or unread("not-reported")
-    except OSError:
-        return unread("not-reported")
+def of_macos(machine: str) -> dict[str, Any]:
+    """Return the driver of macOS: a part of the system, without a version; on Apple silicon there is surely no CUDA."""
+    absent = None if machine == "arm64" else unread("not-reported")
+    return {**dict.fromkeys(SECTIONS["driver"], absent), "kernel_module": unread("not-reported")}

@@ -1,7 +1,8 @@
-"""Section ``system``: operating system and text environment, from files and the C library."""
+"""Section ``system``: operating system and text environment, from files and the C library; of macOS by sysctl."""
 
 from __future__ import annotations
 
+from ..errors import ProbeFailed
 from ..fingerprint.facts import unread
 
 TYPE_CHECKING = False
@@ -11,6 +12,7 @@ if TYPE_CHECKING:
     from ..system import System
     from .look import Look
 
+_MACOS_VERSION = "/System/Library/CoreServices/SystemVersion.plist"
 _FAMILIES = {"Linux": "linux", "Darwin": "macos", "Windows": "windows"}
 #: what DMI says (lower case, any part) -> hypervisor.
 _HYPERVISORS = (("amazon ec2", "kvm"), ("google", "kvm"), ("microsoft corporation", "hyperv"),
@@ -28,13 +30,25 @@ def probe(system: System, look: Look) -> dict[str, Any]:
     look.sources["system.utc_offset"] = "clock"
     return {
         "os_family": _FAMILIES.get(name.sysname, name.sysname.lower()), "os_name": os_name(system),
-        "kernel": name.release, "libc": libc(system), "virtualisation": virtualisation(system, name.machine),
+        "kernel": name.release, "libc": libc(system), "virtualisation": hypervisor(look, name.sysname, name.machine),
         "encoding": encoding_name(system.text_encoding()), "utc_offset": offset_text(system.utc_offset_s()),
     }
 
 
+def hypervisor(look: Look, sysname: str, machine: str) -> Any:
+    """Return the hypervisor by the means of the operating system."""
+    if sysname != "Darwin":
+        return virtualisation(look.system, machine)
+    from .apple import virtualisation as of_macos
+
+    try:
+        return of_macos(look)
+    except ProbeFailed as error:
+        return look.failed("system.virtualisation", error.code, error.message)
+
+
 def os_name(system: System) -> Any:
-    """Return PRETTY_NAME of os-release."""
+    """Return PRETTY_NAME of os-release, name and version of macOS."""
     for path in ("/etc/os-release", "/usr/lib/os-release"):
         try:
             text = system.read_text(path)
@@ -44,7 +58,16 @@ def os_name(system: System) -> Any:
             key, _, value = line.partition("=")
             if key.strip() == "PRETTY_NAME":
                 return value.strip().strip("\"'")
-    return unread("not-reported")
+    return macos_name(system)
+
+
+def macos_name(system: System) -> Any:
+    """Return ``macOS 14.5`` of the property list that states it, one ``<key>`` or ``<string>`` a line."""
+    words = [line.strip() for line in _text(system, _MACOS_VERSION).splitlines()]
+    stated = {key[5:-6]: text[8:-9] for key, text in zip(words, words[1:])
+              if key.startswith("<key>") and text.startswith("<string>")}
+    name, version = stated.get("ProductName"), stated.get("ProductVersion")
+    return f"{name} {version}" if name and version else unread("not-reported")
 
 
 def libc(system: System) -> Any:
@@ -95,7 +118,12 @@ def offset_text(seconds: int) -> str:
 
 
 def _line(system: System, path: str) -> str:
+    return _text(system, path, 256).strip()
+
+
+def _text(system: System, path: str, limit: int = 8192) -> str:
+    """Return the start of a file; one that cannot be read is empty."""
     try:
-        return system.read_text(path, 256).strip()
+        return system.read_text(path, limit)
     except OSError:
         return ""
