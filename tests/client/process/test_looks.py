@@ -62,12 +62,6 @@ def _states_torch(document: dict) -> None:
     assert document["capture"]["errors"] == []
 
 
-#: facts of torch that no reader reads yet.
-NOT_YET = {"precision.math_sdp_reduced", "determinism.cudnn_benchmark_limit", "determinism.sdp_priority",
-           "determinism.preferred_blas", "determinism.preferred_linalg", "determinism.inductor",
-           "determinism.compile_cache", "threads.openmp_pools"}
-
-
 def test_every_torch_fact_that_torch_can_tell_was_read(started: Start, script: Callable[..., str]) -> None:
     stack = started(sys.executable, script(TRAINING)).of("exit")["stack"]
 
@@ -77,7 +71,7 @@ def test_every_torch_fact_that_torch_can_tell_was_read(started: Start, script: C
                       "determinism.xla_deterministic", "determinism.nondeterministic_kernels",
                       "threads.cgroup_limit_millicpu", "determinism.jax_prng", "precision.jax_x64",
                       "precision.jax_matmul", "precision.tensorflow_tf32", "precision.tensorflow_policy",
-                      "threads.tensorflow_intraop", "threads.tensorflow_interop"} | NOT_YET
+                      "threads.tensorflow_intraop", "threads.tensorflow_interop"}
 
 
 def test_inference_is_looked_at_after_the_first_forward_pass(started: Start, script: Callable[..., str]) -> None:

@@ -15,7 +15,11 @@ import torch
 from repro_env.fingerprint.facts import is_unread
 from repro_env.probes import (
     inprocess,
+    inprocess_build,
+    inprocess_compile,
+    inprocess_distributed,
     inprocess_libraries,
+    inprocess_model,
     inprocess_numpy,
     inprocess_pools,
     inprocess_python,
@@ -53,6 +57,14 @@ def settled(**known: Any) -> inprocess.Seen:
     seen.settled = True
     for name, value in known.items():
         setattr(seen, name, value)
+    return seen
+
+
+def passed(*modules: Any, **known: Any) -> inprocess.Seen:
+    """What was seen of a program whose forward pass called these modules, the outermost last."""
+    seen = settled(whole_pass=True, **known)
+    for module in modules:
+        inprocess_model.note_module(torch, module, seen)
     return seen
 
 
@@ -124,9 +136,20 @@ def test_two_openmp_runtimes_that_disagree_are_not_one_number(monkeypatch: pytes
     monkeypatch.setattr(host, "load_library",
                         lambda path: types.SimpleNamespace(omp_get_max_threads=lambda: counts[path]), raising=False)
 
-    assert inprocess_pools._openmp(host, list(counts), "") == {"unread": "not-reported"}
-    assert inprocess_pools._openmp(host, ["/a/libgomp.so.1"], "") == 2
-    assert inprocess_pools._openmp(host, [], "") is None
+    both = inprocess_pools.openmp_pools(host, list(counts))
+    assert both == {"libgomp": 2, "libomp": 4}
+    assert inprocess_pools._openmp(both, "") == {"unread": "not-reported"}
+    assert inprocess_pools._openmp({"libgomp": 2}, "") == 2
+    assert inprocess_pools._openmp({}, "") is None
+
+
+def test_copies_of_one_openmp_runtime_that_disagree_are_both_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    counts = {"/a/libgomp-24e2ab19.so.1.0.0": 8, "/b/libgomp.so.1": 1, "/c/libgomp.so.1": 8}
+    host = Host(files=list(counts))
+    monkeypatch.setattr(host, "load_library",
+                        lambda path: types.SimpleNamespace(omp_get_max_threads=lambda: counts[path]), raising=False)
+
+    assert inprocess_pools.openmp_pools(host, list(counts)) == {"libgomp": 1, "libgomp 2": 8}
 
 
 def test_a_library_that_is_not_mapped_is_surely_not_loaded() -> None:
@@ -157,6 +180,20 @@ def test_cudnn_numbers_have_two_forms(number: int, version: str) -> None:
     assert inprocess_libraries._cudnn(library) == version
 
 
+CUDA_REPORT = """PyTorch built with:
+  - GCC 9.3
+  - C++ Version: 201703
+  - Intel(R) MKL-DNN v3.1.1 (Git Hash 64f6bcbcbab628e96f33a62c3e975f8535a7bde4)
+  - CPU capability usage: AVX512
+  - CUDA Runtime 12.1
+  - NVCC architecture flags: -gencode;arch=compute_80,code=sm_80;-gencode;arch=compute_90,code=sm_90
+  - CuDNN 8.9.2
+  - Build settings: BLAS_INFO=mkl, BUILD_TYPE=Release, CUDA_VERSION=12.1, CUDNN_VERSION=8.9.2, \
+CXX_COMPILER=/opt/c++, CXX_FLAGS= -D_GLIBCXX_USE_CXX11_ABI=0 -DUSE_FBGEMM -O2 -march=native -Wall -ffast-math, \
+LAPACK_INFO=mkl, PERF_WITH_AVX512=1, TORCH_VERSION=2.1.0, USE_CUDA=ON, USE_CUDNN=ON, USE_NCCL=1, USE_ROCM=OFF,
+"""
+
+
 def _old_torch(**switches: Any) -> Any:
     """Torch before 2.9, as far as the readers ask: no new interface, fewer switches."""
     answers: dict[str, Any] = {
@@ -165,15 +202,21 @@ def _old_torch(**switches: Any) -> Any:
         "_get_cublas_allow_bf16_reduced_precision_reduction": False, "_get_float32_matmul_precision": "high",
         "_get_deterministic_algorithms": True, "_get_deterministic_algorithms_warn_only": True,
         "_get_cudnn_enabled": True, "_get_cudnn_deterministic": True, "_get_cudnn_benchmark": False,
-        "_cuda_getArchFlags": "sm_90 sm_80 compute_90", **switches}
+        "_cuda_getArchFlags": "sm_90 sm_80 compute_90", "_nccl_version": (2 << 32) + (18 << 16) + 1,
+        "_cuda_getCompiledVersion": 12010, "_get_linalg_preferred_backend": "_LinalgBackend.Cusolver",
+        "_cuda_get_cudnn_benchmark_limit": 10, "_cuda_tunableop_is_enabled": False, **switches}
     extension = types.SimpleNamespace(**{name: (lambda value=value: value) for name, value in answers.items()})
+    extension._cudnn = types.SimpleNamespace(getCompileVersion=lambda: (8, 9, 2))
+    extension._GLIBCXX_USE_CXX11_ABI = False
     return types.SimpleNamespace(
-        __version__="2.1.0+cu121", _C=extension, get_default_dtype=lambda: torch.float32,
+        __version__="2.1.0+cu121", _C=extension, __config__=types.SimpleNamespace(show=lambda: CUDA_REPORT),
+        get_default_dtype=lambda: torch.float32,
         version=types.SimpleNamespace(cuda="12.1", hip=None, debug=False, git_version="abc"),
         backends=types.SimpleNamespace(cpu=types.SimpleNamespace(get_cpu_capability=lambda: "AVX2")),
         get_num_threads=lambda: 4, get_num_interop_threads=lambda: 2,
         is_autocast_enabled=lambda: True, get_autocast_gpu_dtype=lambda: torch.float16,
-        cuda=types.SimpleNamespace(is_initialized=lambda: True),
+        cuda=types.SimpleNamespace(is_initialized=lambda: True, device_count=lambda: 1, current_device=lambda: 0,
+                                   default_generators=(types.SimpleNamespace(initial_seed=lambda: 7),)),
         default_generator=types.SimpleNamespace(initial_seed=lambda: 7))
 
 
@@ -194,8 +237,13 @@ def test_an_older_torch_is_read_through_its_own_getters() -> None:
 def test_cuda_that_was_not_started_is_not_asked() -> None:
     old = _old_torch()
     old.cuda = types.SimpleNamespace(is_initialized=lambda: False)
+    old.__config__.show = lambda: pytest.fail("this report counts devices, which starts the driver")
 
-    assert read(modules={"torch": old}, files=[])["frameworks.backend"] == "cpu"
+    facts = read(modules={"torch": old}, files=[])
+
+    assert facts["frameworks.backend"] == "cpu"
+    assert facts["frameworks.torch.build_flags"] == {"unread": "not-reported"}
+    assert facts["libraries.cudnn.compiled_against"] == "8.9.2", "a constant of the extension module"
 
 
 def test_rocm_is_told_from_cuda() -> None:
@@ -213,7 +261,7 @@ def test_a_torch_that_is_still_being_imported_is_left_alone() -> None:
 def test_a_seed_counts_only_when_the_program_set_it() -> None:
     old = _old_torch()
 
-    assert inprocess_torch._seeds(old, settled(torch_seed_at_import=9)) == {"torch": 7}
+    assert inprocess_torch._seeds(old, settled(torch_seed_at_import=9)) == {"torch": 7, "cuda": 7}
     assert inprocess_torch._seeds(old, settled(torch_seed_at_import=7)) == {"unread": "not-reported"}
     assert inprocess_torch._seeds(old, settled()) == {"unread": "not-reported"}
 
@@ -254,7 +302,8 @@ def test_autocast_once_seen_stays_and_silence_proves_nothing() -> None:
 
 
 GROUPS = {"frameworks": inprocess_python, "precision": inprocess_torch, "cpu": inprocess_numpy,
-          "libraries": inprocess_libraries, "threads": inprocess_pools}
+          "libraries": inprocess_libraries, "threads": inprocess_pools, "program.layout": inprocess_distributed,
+          "program.model": inprocess_model, "determinism.inductor": inprocess_compile}
 
 
 @pytest.mark.parametrize("path", GROUPS)
@@ -262,16 +311,18 @@ def test_a_group_that_fails_costs_its_own_facts_only(path: str, monkeypatch: pyt
     def fail(*_: Any) -> None:
         raise RuntimeError("planted")
 
-    whole = read()
+    whole = inprocess.read(System(), passed(torch.nn.Linear(1, 1))).facts
     monkeypatch.setattr(GROUPS[path], "read", fail)
-    readings = inprocess.read(System(), settled())
+    readings = inprocess.read(System(), passed(torch.nn.Linear(1, 1)))
 
     assert readings.errors == [{"path": path, "code": "failed", "message": "reading raised RuntimeError"}]
     assert set(readings.facts) < set(whole)
     assert all(readings.facts[path] == whole[path] for path in readings.facts)
 
 
-LINES = [*inprocess_torch.PRECISION, *inprocess_torch.DETERMINISM, *inprocess_torch.BUILD, *inprocess_torch.THREADS]
+TABLES = [(inprocess_torch, "PRECISION"), (inprocess_torch, "DETERMINISM"), (inprocess_build, "BUILD"),
+          (inprocess_torch, "THREADS")]
+LINES = [line for module, table in TABLES for line in getattr(module, table)]
 
 
 @pytest.mark.parametrize("path", [line[0] for line in LINES])
@@ -280,10 +331,9 @@ def test_a_reader_that_fails_costs_its_own_fact_only(path: str, monkeypatch: pyt
         raise ValueError("planted secret")
 
     whole = read()
-    for table in ("PRECISION", "DETERMINISM", "BUILD", "THREADS"):
-        lines = tuple((line[0], line[1], fail) if line[0] == path else line
-                      for line in getattr(inprocess_torch, table))
-        monkeypatch.setattr(inprocess_torch, table, lines)
+    for module, table in TABLES:
+        lines = tuple((line[0], line[1], fail) if line[0] == path else line for line in getattr(module, table))
+        monkeypatch.setattr(module, table, lines)
 
     readings = inprocess.read(System(), settled())
 

@@ -17,21 +17,29 @@ if TYPE_CHECKING:
     from ..system import System
 
 #: facts that are only fixed once the program has computed.
-_TOO_EARLY = ("threads.torch_intraop", "threads.torch_interop", "threads.openmp", "threads.mkl", "threads.blas_pools")
+_TOO_EARLY = ("threads.torch_intraop", "threads.torch_interop", "threads.openmp", "threads.mkl", "threads.blas_pools",
+              "threads.openmp_pools", "program.model.compile", "determinism.inductor", "determinism.compile_cache")
 #: sections whose facts a program may change while it runs.
 _CHANGING = ("precision.", "determinism.", "threads.")
+#: facts among them that grow as the program goes on, which nobody switches.
+_GROWING = ("determinism.compile_cache", "determinism.nondeterministic_kernels")
 
 
 class Seen:
     """What the hooks of a watched process noticed before the look; ``observe()`` alone knows nothing of it."""
 
-    __slots__ = ("at_first_step", "autocast", "group", "settled", "torch_seed_at_import")
+    __slots__ = ("at_first_step", "autocast", "group", "layout", "modules", "settled", "sharded_optimizer",
+                 "torch_seed_at_import", "whole_pass")
 
     def __init__(self) -> None:
         self.settled = False  #: the program has computed: a step, a forward pass, or it is over
+        self.whole_pass = False  #: a whole forward pass was made: an optimizer stepped, or the program is over
         self.torch_seed_at_import: int | None = None
         self.autocast: Any = unread("not-reported")
         self.group: tuple[str, int] | None = None  #: backend and size of the process group, also once it was left
+        self.modules: Any = None  #: what forward calls showed, see ``inprocess_model``
+        self.sharded_optimizer = False  #: the optimizer that stepped keeps its states in shards
+        self.layout: dict[str, Any] = {}  #: facts of program.layout, also once process group and model are gone
         self.at_first_step: dict[str, Any] | None = None  #: switches and counts at the first look that counts
 
     def note_autocast(self, dtype: str | None) -> None:
@@ -51,12 +59,22 @@ class Seen:
         """
         if not self.settled:
             return unread("too-early")
-        now = {path: value for path, value in facts.items()
-               if path.startswith(_CHANGING) and isinstance(value, (bool, int, str))}
+        now = {name: value for path, whole in facts.items() if path.startswith(_CHANGING) and path not in _GROWING
+               for name, value in _parts(path, whole)}
         if self.at_first_step is None:
             self.at_first_step = now
         return [f"{path}: {str(value).lower() if isinstance(value, bool) else value}"
                 for path, value in sorted(self.at_first_step.items()) if now.get(path, value) != value]
+
+
+def _parts(path: str, value: Any) -> Iterable[tuple[str, Any]]:
+    """Yield a switch or count with its path; each entry of a mapping, a list of names as one text."""
+    if isinstance(value, dict) and not is_unread(value):
+        yield from ((f"{path}.{name}", item) for name, item in value.items() if isinstance(item, (bool, int, str)))
+    elif isinstance(value, list) and all(isinstance(item, str) for item in value):
+        yield path, ", ".join(value)
+    elif isinstance(value, (bool, int, str)):
+        yield path, value
 
 
 class Readings:
@@ -110,15 +128,20 @@ def read(system: System, seen: Seen) -> Readings:
 def _groups() -> tuple[tuple[str, Callable[[System, Seen, Readings], None]], ...]:
     """Return the groups of looks, each with the section that it is for in the main."""
     from . import (
+        inprocess_compile,
+        inprocess_distributed,
         inprocess_libraries,
         inprocess_mapped,
+        inprocess_model,
         inprocess_numpy,
         inprocess_pools,
         inprocess_python,
         inprocess_torch,
     )
 
-    return (("frameworks", inprocess_python.read), ("precision", inprocess_torch.read), ("cpu", inprocess_numpy.read),
+    return (("frameworks", inprocess_python.read), ("precision", inprocess_torch.read),
+            ("program.layout", inprocess_distributed.read), ("determinism.inductor", inprocess_compile.read),
+            ("program.model", inprocess_model.read), ("cpu", inprocess_numpy.read),
             ("libraries", inprocess_libraries.read), ("threads", inprocess_pools.read),
             ("determinism", inprocess_mapped.read))
 

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 _OPENBLAS = re.compile(r"/lib[^/]*openblas[^/]*\.(so|dylib)[^/]*$")
 _OPENMP = re.compile(r"/lib(gomp|iomp5|omp)[-.][^/]*$")
 _MKL = re.compile(r"/libmkl_rt[^/]*\.so[^/]*$")
+_MKL_PARTS = (re.compile(r"/libmkl_core\."), re.compile(r"/libmkl_(intel_thread|gnu_thread|tbb_thread|sequential)\."))
 #: what builders put around OpenBLAS's names.
 _AROUND = tuple((prefix, suffix) for prefix in ("scipy_", "") for suffix in ("64_", "", "_64"))
 
@@ -30,7 +31,8 @@ def read(system: System, seen: Seen, readings: Readings) -> None:
     mapped = system.mapped_files()
     reports = torch_reports(system.loaded_modules().get("torch"))
     readings.attempt("threads.blas_pools", "loaded-library", lambda: blas_pools(system, mapped))
-    readings.attempt("threads.openmp", "loaded-library", lambda: _openmp(system, mapped, reports))
+    readings.attempt("threads.openmp_pools", "loaded-library", lambda: openmp_pools(system, mapped))
+    readings.attempt("threads.openmp", "loaded-library", lambda: _openmp(openmp_pools(system, mapped), reports))
     readings.attempt("threads.mkl", "loaded-library", lambda: _mkl(system, mapped, reports))
 
 
@@ -76,14 +78,22 @@ def _text(library: Any, name: str, around: tuple[str, str]) -> str:
     return answer.decode("ascii", "replace") if isinstance(answer, bytes) else ""
 
 
-def _openmp(system: System, mapped: list[str], reports: str) -> Any:
-    """Return the threads of the OpenMP runtime; unread where several runtimes disagree, null where none is loaded."""
-    counts = set()
+def openmp_pools(system: System, mapped: list[str]) -> dict[str, int]:
+    """Return the threads of each loaded OpenMP runtime by its kind; copies of one kind that disagree are numbered."""
+    counts: dict[str, set[int]] = {}
     for path in mapped:
-        if _OPENMP.search(path):
+        kind = _OPENMP.search(path)
+        if kind:
             function = getattr(system.load_library(path), "omp_get_max_threads", None)
             if function is not None:
-                counts.add(int(function()))
+                counts.setdefault(f"lib{kind.group(1)}", set()).add(int(function()))
+    return {kind if number == 1 else f"{kind} {number}": count for kind, several in sorted(counts.items())
+            for number, count in enumerate(sorted(several), 1)}
+
+
+def _openmp(pools: dict[str, int], reports: str) -> Any:
+    """Return the threads of the OpenMP runtime; unread where several runtimes disagree, null where none is loaded."""
+    counts = set(pools.values())
     if not counts:
         reported = found(r"omp_get_max_threads\(\) : (\d+)", reports)
         return int(reported) if reported else None
@@ -91,9 +101,13 @@ def _openmp(system: System, mapped: list[str], reports: str) -> Any:
 
 
 def _mkl(system: System, mapped: list[str], reports: str) -> Any:
-    """Return the threads of MKL; null where none is loaded."""
-    for path in mapped:
-        if _MKL.search(path):
-            return int(system.load_library(path).MKL_Get_Max_Threads())
+    """Return the threads of MKL; null where none is loaded, or nothing but its front, which loads the rest when asked.
+
+    That load ends the process where the OpenMP runtime it wants cannot be found.
+    """
+    fronts = [path for path in mapped if _MKL.search(path)]
+    if fronts:
+        started = all(any(part.search(path) for path in mapped) for part in _MKL_PARTS)
+        return int(system.load_library(fronts[0]).MKL_Get_Max_Threads()) if started else None
     reported = found(r"mkl_get_max_threads\(\) : (\d+)", reports)
     return int(reported) if reported else None

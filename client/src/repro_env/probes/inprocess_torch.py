@@ -1,13 +1,14 @@
-"""What an imported torch tells: build, precision, determinism, threads, seeds, layout.
+"""What an imported torch tells: its switches of precision and determinism, its threads, its seeds.
 
 Both generations of the TF32 interface are read. Where the new one exists (2.9 and later) the old getters are not
 called: they raise after a program has used the new setters, and may print their one deprecation warning on us.
-Nothing here starts CUDA: the arch list is read from the compiled flags, devices are not asked.
+Nothing here starts CUDA. Build, model, compiler and process group lie in the modules beside this one.
 """
 
 from __future__ import annotations
 
 from ..fingerprint.facts import unread
+from . import inprocess_build
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -16,20 +17,26 @@ if TYPE_CHECKING:
     from ..system import System
     from .inprocess import Readings, Seen
 
+
+def imported(modules: Any) -> Any:
+    """Return torch when the process has imported all of it; ``None`` without it, or while it is being imported."""
+    torch = modules.get("torch")
+    return torch if hasattr(torch, "_C") and hasattr(torch, "get_default_dtype") else None
+
+
 def read(system: System, seen: Seen, readings: Readings) -> None:
     """Record what torch tells; nothing when the process has not imported it, or is still importing it."""
-    modules = system.loaded_modules()
-    torch = modules.get("torch")
-    if torch is None or not hasattr(torch, "_C") or not hasattr(torch, "get_default_dtype"):
+    torch = imported(system.loaded_modules())
+    if torch is None:
         return
-    readings.attempt_all(BUILD + PRECISION + DETERMINISM + THREADS, torch)
+    inprocess_build.read(torch, readings)
+    readings.attempt_all(PRECISION + DETERMINISM + THREADS, torch)
     getter = getattr(torch._C, "_get_fp32_precision_getter", None)
     for name, library, operation in _NEW_PRECISION:
         readings.attempt(f"precision.{name}", "torch",
                          lambda a=library, b=operation: getter(a, b) if getter else None)  # type: ignore[misc]
     readings.attempt("precision.autocast", "torch", lambda: autocast(torch) or seen.autocast)
     readings.attempt("program.random.seeds", "torch", lambda: _seeds(torch, seen))
-    _layout(modules.get("torch.distributed"), seen, readings)
 
 
 def dtype_name(dtype: Any) -> str:
@@ -82,23 +89,44 @@ def _float32_matmul_precision(torch: Any) -> Any:
         return unread("not-reported")
 
 
-def _tunable_op(torch: Any) -> Any:
+def tunable_op(torch: Any) -> Any:
     """Whether TunableOp is on; builds without CUDA have none."""
-    if torch.version.cuda is None and torch.version.hip is None:
+    return _call(torch, "_cuda_tunableop_is_enabled") if _for_gpu(torch) else None
+
+
+def _for_gpu(torch: Any) -> bool:
+    """Tell whether this build can compute on CUDA or ROCm devices at all."""
+    return torch.version.cuda is not None or torch.version.hip is not None
+
+
+def _benchmark_limit(torch: Any) -> Any:
+    """Return how many algorithms cuDNN times (0: all); builds without CUDA time none."""
+    return _call(torch, "_cuda_get_cudnn_benchmark_limit") if _for_gpu(torch) else None
+
+
+def _sdp_priority(torch: Any) -> Any:
+    """Return the order in which attention tries its kernels; ``None`` before torch had one (2.6)."""
+    order = _call(torch, "_get_sdp_priority_order")
+    return None if order is None else [_SDP_KERNELS.get(int(number), str(int(number))) for number in order]
+
+
+def _preferred(torch: Any, getter: str) -> Any:
+    """Return the library that products or decompositions prefer; builds without CUDA have no choice.
+
+    On ROCm the getter counts devices to decide what it prefers, so it is asked once the program has started them.
+    """
+    if not _for_gpu(torch):
         return None
-    return _call(torch, "_cuda_tunableop_is_enabled")
+    if torch.version.hip is not None and not torch.cuda.is_initialized():
+        return unread("not-loaded")
+    choice = _call(torch, getter)
+    return None if choice is None else str(choice).rpartition(".")[2].lower()
 
 
 def _mha_fastpath(torch: Any) -> Any:
     """Whether attention layers may take their fused path in inference; versions without the switch always may."""
     switch = getattr(torch.backends, "mha", None)
     return True if switch is None else bool(switch.get_fastpath_enabled())
-
-
-def _arch_list(torch: Any) -> Any:
-    """Return the GPU targets compiled in, without asking for a device; ``None`` for a build without GPU."""
-    flags = _call(torch, "_cuda_getArchFlags")
-    return sorted(flags.split()) if flags else None
 
 
 def _seeds(torch: Any, seen: Seen) -> Any:
@@ -110,22 +138,24 @@ def _seeds(torch: Any, seen: Seen) -> Any:
     if seen.torch_seed_at_import is None:
         return unread("not-reported")
     seed = torch.default_generator.initial_seed()
-    if seed == seen.torch_seed_at_import:
+    if seed == seen.torch_seed_at_import or seed >= 2**53:
         return unread("not-reported")
-    return {"torch": seed} if seed < 2**53 else unread("not-reported")
+    return {"torch": seed, **_device_seed(torch, seed)}
 
 
-def _layout(distributed: Any, seen: Seen, readings: Readings) -> None:
-    """Record backend and size of the process group. A program leaves it before it ends: what was seen once stays."""
-    if distributed is None or not distributed.is_available():
-        return
-    if distributed.is_initialized():
-        seen.group = (str(distributed.get_backend()), int(distributed.get_world_size()))
-    readings.put("collectives.backend", "torch", seen.group[0] if seen.group else None)
-    if seen.group:
-        readings.put("program.layout.world_size", "torch", seen.group[1])
+def _device_seed(torch: Any, seed: int) -> dict[str, Any]:
+    """Return the seed of the current device's generator where the program has started devices.
+
+    A device's generator draws its own seed when it is made. Equal to torch's it was set with it; another one may be
+    that draw, or set by itself: nobody can tell, so it is unread.
+    """
+    if not _for_gpu(torch) or not torch.cuda.is_initialized():
+        return {}
+    own = torch.cuda.default_generators[torch.cuda.current_device()].initial_seed()
+    return {"cuda": own if own == seed else unread("not-reported")}
 
 
+_SDP_KERNELS = {0: "math", 1: "flash", 2: "mem_efficient", 3: "cudnn", 4: "overrideable"}
 _NEW_PRECISION = (("fp32_generic", "generic", "all"), ("fp32_cuda_matmul", "cuda", "matmul"),
                   ("fp32_cudnn_conv", "cuda", "conv"), ("fp32_cudnn_rnn", "cuda", "rnn"),
                   ("fp32_mkldnn_matmul", "mkldnn", "matmul"), ("fp32_mkldnn_conv", "mkldnn", "conv"),
@@ -140,6 +170,7 @@ PRECISION = (
     ("precision.bf16_reduced_reduction", "torch",
      lambda torch: _first(torch._C._get_cublas_allow_bf16_reduced_precision_reduction())),
     ("precision.fp16_accumulation", "torch", lambda torch: _call(torch, "_get_cublas_allow_fp16_accumulation")),
+    ("precision.math_sdp_reduced", "torch", lambda torch: _call(torch, "_get_math_sdp_allow_fp16_bf16_reduction")),
     ("precision.default_dtype", "torch", lambda torch: dtype_name(torch.get_default_dtype())),
 )
 DETERMINISM = (
@@ -157,14 +188,11 @@ DETERMINISM = (
     ("determinism.mkldnn_enabled", "torch", lambda torch: _call(torch, "_get_mkldnn_enabled")),
     ("determinism.mha_fastpath", "torch", _mha_fastpath),
     ("determinism.mkldnn_deterministic", "torch", lambda torch: _call(torch, "_get_mkldnn_deterministic")),
-    ("determinism.tunable_op", "torch", _tunable_op),
-)
-BUILD = (
-    ("frameworks.torch.cuda_build", "torch", lambda torch: torch.version.cuda),
-    ("frameworks.torch.rocm_build", "torch", lambda torch: torch.version.hip),
-    ("frameworks.torch.debug", "torch", lambda torch: bool(torch.version.debug)),
-    ("frameworks.torch.arch_list", "torch", _arch_list),
-    ("cpu.torch_capability", "torch", lambda torch: torch.backends.cpu.get_cpu_capability()),
+    ("determinism.tunable_op", "torch", tunable_op),
+    ("determinism.cudnn_benchmark_limit", "torch", _benchmark_limit),
+    ("determinism.sdp_priority", "torch", _sdp_priority),
+    ("determinism.preferred_blas", "torch", lambda torch: _preferred(torch, "_get_blas_preferred_backend")),
+    ("determinism.preferred_linalg", "torch", lambda torch: _preferred(torch, "_get_linalg_preferred_backend")),
 )
 THREADS = (
     ("threads.torch_intraop", "torch", lambda torch: torch.get_num_threads()),
