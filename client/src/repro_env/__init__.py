@@ -1,4 +1,4 @@
-"""The public interface for a running program: ``observe`` it, and ``report_result`` what it computed.
+"""The public interface for a running program: ``run`` a block observed, ``observe`` now, ``report_result``.
 
 Importing this loads nothing else; ``repro-env run -- CMD`` observes a program without any change to it.
 """
@@ -9,11 +9,13 @@ from . import version
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
     from typing import Any
 
+    from .block import Run
     from .process import Observation
 
-__all__ = ["__version__", "observe", "report_result"]
+__all__ = ["__version__", "observe", "report_result", "run"]
 __version__ = version.VERSION
 
 
@@ -28,6 +30,26 @@ def observe(*, project: str | None = None, group: str | None = None,
     from . import process
 
     return process.observe(project=project, group=group, labels=labels)
+
+
+def run(*, project: str | None = None, group: str | None = None, labels: Mapping[str, str] | None = None,
+        declare: Mapping[str, Any] | None = None, watch: Iterable[str] | str = (), run_id: str | None = None) -> Run:
+    """Return a context manager that observes the block under it, as ``repro-env run`` observes a whole program.
+
+    As in::
+
+        with repro_env.run(project="vision", declare={"layout.micro_batch": 16}) as run:
+            train()
+
+    It looks at the first optimizer step, else the first forward pass without gradients, and when the block ends, also
+    by an exception, which passes through untouched. ``declare`` states what nobody can read; a name such as
+    ``layout.micro_batch`` or ``random.largest_cuda_draw`` fills that fact of the program. ``watch`` names what is
+    watched only if asked for: ``loaders``, ``draws``. Inside an observed program or block it joins that run. Never
+    raises: what fails is said once on stderr. ``run.run_id`` is the id to compare the run by later.
+    """
+    from .block import Run
+
+    return Run(project=project, group=group, labels=labels, declare=declare, watch=watch, run_id=run_id)
 
 
 def report_result(name: str, value: Any) -> str | None:

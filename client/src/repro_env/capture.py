@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
+    from .memory import Memory
     from .system import System
 
 #: seconds that a whole capture may take.
@@ -37,7 +38,7 @@ def capture(  # noqa: PLR0913 - one keyword for each thing that a caller may kno
         system: System, *, vantage: str = "prologue", subject: str | None = None, python: str | None = None,
         budget_s: float = BUDGET_S, run_id: str | None = None, project: str | None = None, group: str | None = None,
         labels: dict[str, str] | None = None, sequence: int = 0, moment: str | None = None,
-        overrides: dict[str, Any] | None = None) -> dict[str, Any]:
+        overrides: dict[str, Any] | None = None, memory: Memory | None = None) -> dict[str, Any]:
     """Return one observation as a document that ``fingerprint.validate`` accepts. Never raises for the machine.
 
     ``subject`` is detected when not given: ``process`` at the vantages process and exit, ``node`` in a Slurm Prolog
@@ -53,17 +54,38 @@ def capture(  # noqa: PLR0913 - one keyword for each thing that a caller may kno
          "durations_us": {"torch": 120},                                       # added to capture.durations_us
          "capture": {"results": {}, "drift": [], "process": {"rank": 0}}}      # laid over capture itself
 
-    A fact that is unread in ``overrides`` never replaces one that a probe read.
+    A fact that is unread in ``overrides`` never replaces one that a probe read. ``memory`` holds what earlier looks at
+    this process found and cannot have changed.
     """
     overrides = overrides or {}
     subject = subject or detect_subject(system, vantage)
     look = Look(system, vantage=vantage, subject=subject, python=python, budget_s=budget_s)
-    sections = {path: _guarded(path, probe, look) for path, probe in PROBES}
+    if memory is None:
+        sections = {path: _guarded(path, probe, look) for path, probe in PROBES}
+    else:
+        sections = _remembered(look, memory)
     for path, facts in overrides.items():
         if path not in _NOT_SECTIONS:
             sections[path] = overlay(sections[path], facts)
     return _document(sections, overrides, _circumstances(
         look, run_id=run_id, project=project, group=group, labels=labels or {}, sequence=sequence, moment=moment))
+
+
+def _remembered(look: Look, memory: Memory) -> dict[str, dict[str, Any]]:
+    """Return the sections, those that last from an earlier look where it read them."""
+    from .memory import Noting
+
+    memory.open(look.system)
+    look.findings["differences"] = memory.differences
+    sections = {}
+    for path, probe in PROBES:
+        facts = memory.recall(path, look)
+        if facts is None:
+            before = Noting(look)
+            facts = _guarded(path, probe, look)
+            memory.keep(path, facts, before.done(look))
+        sections[path] = facts
+    return sections
 
 
 def detect_subject(system: System, vantage: str) -> str:

@@ -6,18 +6,24 @@ Printing is left to the caller; files to ``spool``, the network to ``transport``
 from __future__ import annotations
 
 import os
+from time import monotonic
 
-from .errors import SpoolError, TransportError, UsageError
-from .spool import Spool, keep
+from .errors import InvalidDocument, SpoolError, TransportError, UsageError
+from .spool import Spool, existing, keep
 from .transport import submit
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from typing import Any
 
     from .settings import Settings
 
 SENT, KEPT, REFUSED, LOST = "sent", "kept", "refused", "lost"
+#: documents of earlier programs that one delivery takes along.
+WAITING = 32
+#: of an id, which stands in an address: no service takes another, so waiting for one would never end.
+_ID_CHARACTERS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._:@+-")
 
 
 class Outcome:
@@ -92,6 +98,48 @@ def send_kept(kept: Kept, settings: Settings, *, timeout_s: float) -> Outcome:
     if kept.spool is not None and kept.path is not None:
         kept.spool.delivered(kept.path)
     return Outcome(SENT, receipt=receipt)
+
+
+def send_waiting(environ: Mapping[str, str], settings: Settings, *, timeout_s: float, limit: int = WAITING) -> int:
+    """Send what killed programs left in the spools, the oldest first; return how many the service took.
+
+    Called where the service has just answered. Stops at the first document that it does not take, and leaves what is
+    damaged to ``repro-env sync``, which says so.
+    """
+    deadline = monotonic() + timeout_s
+    sent = 0
+    try:
+        for spool in existing(environ, settings.spool):
+            for path in spool.pending()[:limit - sent]:
+                left_s = deadline - monotonic()
+                if left_s <= 0 or not _send_one(spool, path, settings, left_s):
+                    return sent
+                sent += 1
+    except SpoolError:
+        return sent
+    return sent
+
+
+def _send_one(spool: Spool, path: str, settings: Settings, timeout_s: float) -> bool:
+    from .canonical import parse
+
+    try:
+        data = spool.read(path)
+        waiting = observation_id_of(parse(data))
+    except (OSError, InvalidDocument):
+        return True  # sent by somebody else meanwhile, or damaged
+    return send_kept(Kept(data, waiting, spool, path), settings, timeout_s=timeout_s).state == SENT
+
+
+def observation_id_of(document: Any) -> str:
+    """Return the id of a document that waited; raise ``InvalidDocument`` for one that no service would take."""
+    record = document.get("capture") if isinstance(document, dict) else None
+    found = record.get("observation_id") if isinstance(record, dict) else None
+    if not isinstance(found, str) or not found:
+        raise InvalidDocument("capture.observation_id", "missing")
+    if len(found) > 128 or not found[0].isalnum() or set(found) - _ID_CHARACTERS:
+        raise InvalidDocument("capture.observation_id", "expected 1 to 128 letters, digits or . _ : @ + -")
+    return found
 
 
 def _refused(spool: Spool, path: str, problem: str) -> Outcome:

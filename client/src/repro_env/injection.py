@@ -16,8 +16,11 @@ if TYPE_CHECKING:
     from typing import Any
 
 VARIABLE = "REPRO_ENV_INJECT"
+RUN_ID = "REPRO_ENV_RUN_ID"
 #: before the name of a setting that came from the environment: what the program's own environment says stands above.
 INHERITED = "env:"
+#: before the name of a value that the user declared, and before the path of a working tree.
+DECLARED, DIFFERENCE = "declare:", "git:"
 FOLDER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "bootstrap")
 _RANK_NAMES = ("RANK", "LOCAL_RANK", "SLURM_PROCID", "OMPI_COMM_WORLD_RANK", "PMI_RANK")
 
@@ -35,6 +38,35 @@ def unpack(packed: str) -> dict[str, str]:
 
 def _escape(value: str) -> str:
     return value.replace("%", "%25").replace("\n", "%0a")
+
+
+def under(values: Mapping[str, str], prefix: str) -> dict[str, str]:
+    """Return the values whose names begin with ``prefix``, without it."""
+    return {name[len(prefix):]: value for name, value in values.items() if name.startswith(prefix)}
+
+
+def difference(facts: Mapping[str, Any]) -> str | None:
+    """Return the state of a working tree as one text: a digest, empty when clean; ``None`` where it was not read."""
+    dirty = facts.get("dirty")
+    return str(facts["diff_digest"] or "") if isinstance(dirty, bool) else None
+
+
+def differences(values: Mapping[str, str]) -> dict[str, dict[str, Any]]:
+    """Return the states of working trees that ``difference`` made texts of, by path."""
+    return {top: {"dirty": bool(text), "diff_digest": text or None} for top, text in under(values, DIFFERENCE).items()}
+
+
+def tell_children(run_id: str | None) -> None:
+    """Tell processes that are started from now on which run they belong to; ``None``: none, from now on.
+
+    The program's own ``os.environ`` does not show it.
+    """
+    if RUN_ID in os.environ:
+        return
+    if run_id is None:
+        os.unsetenv(RUN_ID)
+    else:
+        os.putenv(RUN_ID, run_id)
 
 
 def python_path(current: str | None, folder: str = FOLDER) -> str:

@@ -21,7 +21,7 @@ _DEAF, _WITH_VALUE, _ENDING = "IES", "WX", "cm"
 _NAMES = ("python", "pypy")
 
 
-def main(argv: list[str], settings: Any) -> int:
+def main(argv: list[str], settings: Any, declared: dict[str, str] | None = None) -> int:
     """Run ``argv`` observed; return only when it could not be started: 64, 126 or 127, as a shell would."""
     if not argv:
         _say("run: expected a command, got none; write it after --, as in: repro-env run -- python train.py")
@@ -36,14 +36,15 @@ def main(argv: list[str], settings: Any) -> int:
     sys.stdout.flush()
     sys.stderr.flush()
     try:
-        os.execve(path, argv, injection.inject(os.environ, handed_over(settings)))  # noqa: S606 - what run is for
+        os.execve(path, argv, injection.inject(os.environ, handed_over(settings, declared or {})))  # noqa: S606 - what run is for
     except OSError as error:
         _say(f"run: {path} could not be started: {error.strerror}")
         return NOT_FOUND if isinstance(error, FileNotFoundError) else NOT_EXECUTABLE
 
 
-def handed_over(settings: Any) -> dict[str, str]:
-    """Return what the observed program needs to know: the settings as variables, and the run id made here.
+def handed_over(settings: Any, declared: dict[str, str]) -> dict[str, str]:
+    """Return what the observed program needs to know: settings as variables, declared values, the run id made here,
+    and how the working tree differs from its commit: the code that runs is the one that lies there now.
 
     Those that the environment has already are marked: a program may set them anew, and a launcher may drop them.
     """
@@ -55,7 +56,32 @@ def handed_over(settings: Any) -> dict[str, str]:
     run_id, source = ids.run_identity({**os.environ, **values}, time.time(), subject="process")
     if source == "made" and run_id is not None:
         values["made_run_id"] = run_id
+    values.update({injection.DECLARED + name: value for name, value in declared.items()})
+    values.update(working_tree())
     return values
+
+
+def working_tree() -> dict[str, str]:
+    """Return the state of the working tree around the working folder; nothing outside one, or where git cannot tell.
+
+    Asked here, so that no program of ours is started inside the user's.
+    """
+    try:
+        folder = os.getcwd()
+        while not os.path.exists(os.path.join(folder, ".git")):
+            above = os.path.dirname(folder)
+            if above == folder:
+                return {}
+            folder = above
+        from .probes.look import Look
+        from .probes.source import difference
+        from .system import System
+
+        look = Look(System(), vantage="process", subject="process", python=None, budget_s=1.0)
+        text = injection.difference(difference(look, folder))
+    except Exception:  # noqa: BLE001 - the guard of the host contract: the look in the program says what fails
+        return {}
+    return {} if text is None else {injection.DIFFERENCE + folder: text}
 
 
 def find(command: str, environ: Any) -> str | None:

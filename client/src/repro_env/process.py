@@ -1,7 +1,7 @@
-"""Observing the process this runs in: looks, drift between them, reported results, keeping and sending.
+"""The process this runs in: what is known of it between looks, the public calls, and what is said to its user.
 
-Owns the state of one observed process. Which moments call for a look is decided in ``watch``, or by the program with
-``observe()``; reading is left to ``capture`` and ``probes``, files to ``spool``, the network to ``transport``.
+Which moments call for a look is decided in ``watch``, or by the program with ``observe()``; what a look does is left to
+``looks``, what becomes of its document to ``keeping``.
 """
 
 from __future__ import annotations
@@ -13,16 +13,15 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from .probes.inprocess import Readings
+    from .delivery import Kept
+    from .memory import Memory
+    from .probes.inprocess import Seen
     from .settings import Settings
+    from .system import System
     from .watch import Watch
 
-#: seconds one look may take.
-LOOK_BUDGET_S = 1.0
 MAX_RESULTS = 256
 MAX_NAME = 200
-#: the fact that sums up drift for the rules; it is none itself.
-CHANGED = "determinism.changed"
 
 
 class Observation:
@@ -40,28 +39,67 @@ class Observation:
 
 
 class State:
-    """What is known of this process between looks."""
+    """What is known of this process between looks. Making one loads nothing: it happens before the program starts."""
 
     def __init__(self) -> None:
-        from .probes.inprocess import Seen
-
-        self.seen = Seen()
         self.variables: dict[str, str] = {}  #: settings that ``repro-env run`` handed over
         self.inherited: dict[str, str] = {}  #: settings that the environment had when the run began
+        self.differences: dict[str, dict[str, Any]] = {}  #: states of working trees, read before the program began
         self.made_run_id: str | None = None
+        self.given_run_id: str | None = None  #: by the block that is being observed
         self.watch: Watch | None = None
+        self.child = False  #: this process is a mere child of an observed one
         self.results: dict[str, str] = {}
+        self.declared: dict[str, str] = {}
         self.overrides: dict[str, Any] = {}  #: project, group, labels that the program gave
+        self.waiting: list[Kept] = []  #: documents that are sent at the end
         self.sequence = 0
         self.first_stack: dict[str, Any] | None = None
+        self.looking = False
         self.exit_armed = False
         self.said: set[str] = set()
+        self._seen: Seen | None = None
+        self._memory: Memory | None = None
+
+    @property
+    def seen(self) -> Seen:
+        """What the hooks noticed; made when first asked for."""
+        if self._seen is None:
+            from .probes.inprocess import Seen
+
+            self._seen = Seen()
+        return self._seen
+
+    @property
+    def memory(self) -> Memory:
+        """What earlier looks found that lasts; made when first asked for."""
+        if self._memory is None:
+            from .memory import Memory
+
+            self._memory = Memory()
+            self._memory.differences.update(self.differences)
+        return self._memory
 
     def forked(self) -> None:
         """Start counting anew in a forked child; its looks are its own."""
+        self.child = True
+        self.looking = False
+        self.waiting = []
         self.sequence = 0
         self.first_stack = None
         self.results = {}
+
+    def begin_run(self) -> None:
+        """Forget what belongs to another run of this process; looks go on being counted."""
+        self.first_stack = None
+        self.results = {}
+        self._seen = None
+
+    def speaks(self) -> bool:
+        """Tell whether this process may say what concerns the whole run: no child, and no other rank than the first."""
+        from . import injection
+
+        return not self.child and injection.rank_text(os.environ) in ("", "0")
 
 
 STATE = State()
@@ -70,12 +108,13 @@ STATE = State()
 def observe(*, project: str | None, group: str | None, labels: dict[str, str] | None) -> Observation | None:
     """Look now, keep and send; see ``repro_env.observe``."""
     try:
+        from . import looks
+
         given = {"project": project, "group": group, "labels": labels}
         STATE.overrides.update({name: value for name, value in given.items() if value is not None})
-        document = look("process", "call")
-        keep(document, send=True)
+        document = looks.take("process", "call", deliver=True)
         _arm_exit()
-        return Observation(document)
+        return None if document is None else Observation(document)
     except Exception as error:  # noqa: BLE001 - the guard of the host contract
         say(f"observe: this look failed: {type(error).__name__}: {error}")
         return None
@@ -96,62 +135,38 @@ def report_result(name: str, value: Any) -> str | None:
         return None
 
 
-def look(vantage: str, moment: str) -> dict[str, Any]:
-    """Return the document of one look at this process."""
-    from .capture import capture
+def prepare() -> None:
+    """Load what a look needs, beside torch's own import, so that the look itself is short."""
+    from . import capture, declared, delivery, looks  # noqa: F401 - loaded on purpose
     from .probes import inprocess
+
+    inprocess._groups()
+
+
+def note_module(torch: Any, module: Any) -> None:
+    """Note one module call, and the autocast region that it was in."""
+    from .probes import inprocess_model, inprocess_torch
+
+    STATE.seen.settled = True
+    STATE.seen.note_autocast(inprocess_torch.autocast(torch))
+    inprocess_model.note_module(torch, module, STATE.seen)
+
+
+def add_stated(overrides: dict[str, Any]) -> None:
+    """Add what watchers saw and what the user declared to the facts of a look; what was read stands above."""
+    from . import declared
+
+    for watcher in STATE.watch.watchers if STATE.watch is not None else ():
+        declared.add(overrides, watcher.facts(), "hook")
+    if STATE.declared:
+        declared.add(overrides, declared.facts(STATE.declared, say), "declared")
+
+
+def system() -> System:
+    """Return the machine."""
     from .system import System
 
-    system = System()
-    chosen = settings_in_force()
-    run_id, source = run_identity(system)
-    if vantage == "exit":
-        STATE.seen.settled = True
-    overrides = sections(inprocess.read(system, STATE.seen))
-    overrides["capture"] = {"results": dict(STATE.results), "run_id_source": source}
-    document = capture(
-        system, vantage=vantage, subject="process", budget_s=LOOK_BUDGET_S, run_id=run_id,
-        project=STATE.overrides.get("project", chosen.project), group=STATE.overrides.get("group", chosen.group),
-        labels={**chosen.labels, **STATE.overrides.get("labels", {})}, sequence=STATE.sequence, moment=moment,
-        overrides=overrides)
-    STATE.sequence += 1
-    if STATE.first_stack is None:
-        STATE.first_stack = document["stack"]
-    elif vantage == "exit":
-        document["capture"]["drift"] = drift(STATE.first_stack, document["stack"])
-    return document
-
-
-def keep(document: dict[str, Any], *, send: bool) -> None:
-    """Keep a document durably; send it too where the moment allows. What goes wrong is said once on stderr."""
-    from .delivery import LOST, REFUSED, deliver
-
-    chosen = settings_in_force()
-    try:
-        outcome = deliver(document, chosen, timeout_s=chosen.timeout_s, send=send)
-    except RuntimeError as error:
-        if "thread" not in str(error):
-            raise
-        # Python 3.12.0 and 3.12.1 start no thread at exit (CPython issue 113964); by then the document is kept.
-        say(f"the observation waits for repro-env sync: {error}")
-        return
-    if outcome.problem is not None:
-        lost = {LOST: "the observation is lost", REFUSED: "the observation was set aside"}
-        say(f"{lost.get(outcome.state, 'the observation waits for repro-env sync')}: {outcome.problem}")
-    receipt = outcome.receipt or {}
-    for warning in receipt.get("warnings", ()):
-        say(warning_text(warning))
-    for note in receipt.get("notes", ()):
-        say(f"note: {note}")
-
-
-def warning_text(warning: dict[str, Any]) -> str:
-    """Return the service's warning as one line for a job's log; a form that is not known is shown as it came."""
-    if "headline" not in warning:
-        return f"warning: {warning}"
-    parts = [f"warning: against baseline {warning.get('baseline')}: {warning['headline']}",
-             warning.get("first_reason"), warning.get("remedy")]
-    return "; ".join(part.rstrip(".") for part in parts if part)
+    return System()
 
 
 def settings_in_force() -> Settings:
@@ -160,69 +175,27 @@ def settings_in_force() -> Settings:
     Below them stands what the environment held when the run began, for programs that were given another one.
     """
     from .settings import load
-    from .system import System
 
-    chosen = load(environ={**STATE.inherited, **System().environ, **STATE.variables})
+    chosen = load(environ={**STATE.inherited, **system().environ, **STATE.variables})
     for warning in chosen.warnings:
         say(warning)
     return chosen
 
 
-def run_identity(system: Any) -> tuple[str | None, str | None]:
+def run_identity() -> tuple[str | None, str | None]:
     """Return the run id and how it was learned; one that is made here is made once and stays."""
     from . import ids
 
-    given = STATE.variables.get("REPRO_ENV_RUN_ID")
-    if given is None and "REPRO_ENV_RUN_ID" not in system.environ:
+    environ, now = system().environ, system().now()
+    given = STATE.given_run_id or STATE.variables.get("REPRO_ENV_RUN_ID")
+    if given is None and "REPRO_ENV_RUN_ID" not in environ:
         given = STATE.inherited.get("REPRO_ENV_RUN_ID")
     if given is None and STATE.made_run_id is not None:
         return STATE.made_run_id, "made"
-    run_id, source = ids.run_identity(system.environ, system.now(), given=given, subject="process")
+    run_id, source = ids.run_identity(environ, now, given=given, subject="process")
     if source == "made":
         STATE.made_run_id = run_id
     return run_id, source
-
-
-def sections(readings: Readings) -> dict[str, Any]:
-    """Return readings by dotted path as the nested sections that ``capture`` takes as overrides."""
-    nested: dict[str, Any] = {"sources": readings.sources, "errors": readings.errors}
-    for path, value in readings.facts.items():
-        steps = path.split(".")
-        section, rest = (".".join(steps[:2]), steps[2:]) if steps[0] == "program" else (steps[0], steps[1:])
-        place = nested.setdefault(section, {})
-        for step in rest[:-1]:
-            place = place.setdefault(step, {})
-        place[rest[-1]] = value
-    return nested
-
-
-def drift(before: dict[str, Any], after: dict[str, Any]) -> list[dict[str, str]]:
-    """Return the facts of the stack that differ between two looks, with both values as canonical JSON text.
-
-    A fact that one of the looks did not read says nothing.
-    """
-    from .canonical import encode
-
-    left, right = dict(_leaves(before, "")), dict(_leaves(after, ""))
-    return [{"path": path, "before": encode(left[path]).decode("utf-8"), "after": encode(right[path]).decode("utf-8")}
-            for path in sorted(left.keys() & right.keys()) if path != CHANGED and _drifted(left[path], right[path])]
-
-
-def _drifted(before: Any, after: Any) -> bool:
-    from .fingerprint.facts import is_unread
-
-    return before != after and not is_unread(before) and not is_unread(after)
-
-
-def _leaves(value: Any, path: str) -> Any:
-    """Yield every fact below ``value`` with its dotted path; a list is one fact."""
-    from .fingerprint.facts import is_unread
-
-    if not isinstance(value, dict) or is_unread(value) or not value:
-        yield path, value
-        return
-    for name, item in value.items():
-        yield from _leaves(item, f"{path}.{name}" if path else name)
 
 
 def say(message: str) -> None:
@@ -254,7 +227,12 @@ def _arm_exit() -> None:
 def _exit_look(pid: int) -> None:
     if os.getpid() != pid:
         return  # a forked child of the program that asked: its end is not the program's
-    try:
-        keep(look("exit", "exit"), send=True)
-    except Exception as error:  # noqa: BLE001 - the guard of the host contract
-        say(f"the look at the end failed: {type(error).__name__}: {error}")
+    from .guard import guarded
+
+    guarded(_look_at_the_end, "the look at the end")()
+
+
+def _look_at_the_end() -> None:
+    from . import looks
+
+    looks.take("exit", "exit", deliver=True)

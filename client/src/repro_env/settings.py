@@ -63,9 +63,24 @@ def _labels(value: Any) -> dict[str, str]:
     return dict(map(label, value))
 
 
+def _watch(value: Any) -> tuple[str, ...]:
+    """Return what to watch, from a list or from names separated by commas."""
+    from .watchers import NAMES
+
+    names = [item.strip() for item in value.split(",")] if isinstance(value, str) else value
+    if not isinstance(names, (list, tuple)) or not all(name in NAMES for name in names if name):
+        raise UsageError(f"expected {' or '.join(NAMES)}, or several separated by commas, got {value!r}")
+    return tuple(name for name in names if name)
+
+
 def label(text: str) -> tuple[str, str]:
-    """Return name and value of ``k=v``; raise ``UsageError`` for anything else."""
+    """Return name and value of ``k=v``; raise ``UsageError`` for anything else, and for what looks like a secret."""
+    from .variables import looks_secret
+
     name, equals, value = text.partition("=")
+    if looks_secret(name) or looks_secret(value):
+        raise UsageError("expected no credentials, got a text that has the shape of one; labels and declarations are "
+                         "stored for others to read")
     if not equals or not name or len(name) > 128 or not name.isascii() or not text.isprintable():
         raise UsageError(f"expected k=v with an ASCII name, as in owner=team-a, got {text!r}")
     return name, value
@@ -74,7 +89,7 @@ def label(text: str) -> tuple[str, str]:
 #: setting -> how its value is read.
 READERS: dict[str, Callable[[Any], Any]] = {
     "server": _text, "token": _text, "project": _name, "group": _name, "run_id": _name, "labels": _labels,
-    "timeout_s": _seconds, "spool": _text, "python": _text,
+    "timeout_s": _seconds, "spool": _text, "python": _text, "watch": _watch,
 }
 #: what a settings file may hold; a run id belongs to one run.
 FILE_KEYS = tuple(name for name in READERS if name != "run_id")
@@ -89,7 +104,7 @@ class Settings:
     """The settings in force. ``sources`` says which source set each: flag, variable, or the path of a file."""
 
     __slots__ = ("group", "labels", "project", "python", "run_id", "server", "sources", "spool", "timeout_s", "token",
-                 "warnings")
+                 "warnings", "watch")
 
     def __init__(self) -> None:
         self.server: str | None = None
@@ -101,14 +116,18 @@ class Settings:
         self.timeout_s: float = TIMEOUT_S
         self.spool: str | None = None
         self.python: str | None = None
+        self.watch: tuple[str, ...] = ()
         self.sources: dict[str, str] = {}
         self.warnings: list[str] = []
 
     def variables(self) -> dict[str, str]:
         """Return the settings as the variables that would set them, for a child process; the token is left out."""
-        values = {variable(name): getattr(self, name) for name in self.sources if name not in ("token", "labels")}
+        values = {variable(name): getattr(self, name) for name in self.sources
+                  if name not in ("token", "labels", "watch")}
         if "labels" in self.sources:
             values["REPRO_ENV_LABELS"] = ",".join(f"{name}={value}" for name, value in self.labels.items())
+        if "watch" in self.sources:
+            values["REPRO_ENV_WATCH"] = ",".join(self.watch)
         return {name: str(value) for name, value in values.items()}
 
     def __repr__(self) -> str:

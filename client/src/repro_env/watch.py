@@ -1,200 +1,191 @@
-"""Watching a program from its first line to its end: when to look, and how not to be noticed.
+"""Watching a process compute: when to look, and how not to be noticed.
 
-Owns the hooks: the import of torch, the first optimizer step, forward passes before it, the end of the process.
-What a look does is left to ``process``. Every entry from the host passes the one guard here.
+Owns torch's hooks: its import, the first optimizer step, forward passes before it, the beginning of compilation. What a
+look does is left to ``looks``; whose process it is, and when it ends, to ``injected`` and ``block``. Every entry from
+the host passes the guard.
 """
 
 from __future__ import annotations
 
-import atexit
-import os
+import _thread
 import sys
 
-from . import injection
+from . import watchers
+from .guard import guarded
+from .import_hook import ImportHook
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
     from typing import Any
 
 _DYNAMO = "torch._dynamo.eval_frame"
-
-
-def guarded(function: Callable[..., None]) -> Callable[..., None]:
-    """Return ``function`` as the host may call it: whatever fails inside is said once on stderr and goes no further."""
-    def call(*arguments: Any) -> None:
-        try:
-            function(*arguments)
-        except Exception as error:  # noqa: BLE001 - the guard of the host contract
-            from . import process
-
-            process.say(f"this look failed: {type(error).__name__}: {error}")
-
-    return call
+#: module calls that are watched before the first step; after so many the rest is taken to be like them.
+MODULE_CALLS = 50_000
 
 
 class Watch:
-    """The hooks of one process."""
+    """The hooks of one process. ``look`` is called with the moment, once for each."""
 
-    def __init__(self, values: dict[str, str], folder: str) -> None:
-        self.child = injection.is_child(values)
-        self.children = injection.Children(values, folder)
+    def __init__(self, look: Callable[[str], None], *, forward: bool = True, wanted: Iterable[str] = ()) -> None:
+        self.look = look
+        self.forward = forward  #: whether forward passes are watched: those of a mere child say nothing
         self.looked = False
         self.stepped = False
-        self._forward_handle: Any = None
+        self.watchers = watchers.chosen(wanted)
+        self._calls_left = MODULE_CALLS
+        self._outermost: int | None = None
+        self._thread = 0
+        self._handles: list[Any] = []
+        self._forward_handles: list[Any] = []
+        self._import_hook: ImportHook | None = None
+        self._uncompile: Callable[[], None] | None = None
 
     def begin(self) -> None:
-        """Install the hooks that need no torch."""
-        self.children.begin()
-        sys.meta_path.insert(0, ImportHook({"torch": self.torch_imported, _DYNAMO: self.dynamo_imported}))
-        os.register_at_fork(after_in_child=guarded(self.forked))
-        atexit.register(guarded(self.ended))
+        """Install the hooks, or wait for torch to be imported."""
+        waited = {"torch": self.torch_imported, _DYNAMO: self.dynamo_imported}
+        torch = sys.modules.get("torch")
+        if torch is not None and "torch.optim.optimizer" in sys.modules:
+            del waited["torch"]
+            guarded(self.torch_imported)(torch)
+        if _DYNAMO in sys.modules:
+            del waited[_DYNAMO]
+            guarded(self.dynamo_imported)(sys.modules[_DYNAMO])
+        if waited:
+            self._import_hook = ImportHook(waited)
+            sys.meta_path.insert(0, self._import_hook)
+
+    def end(self) -> None:
+        """Take every hook away again."""
+        if self._import_hook is not None:
+            self._import_hook.leave()
+        for handle in self._handles:
+            handle.remove()
+        self._handles = []
+        self._leave_forward()
+        self._end_watchers()
+        if self._uncompile is not None:
+            self._uncompile()
 
     def forked(self) -> None:
         """A forked child is watched for steps of its own only."""
-        self.child = True
         self.stepped = False
-        from . import process
+        self._leave_forward()
+        self._end_watchers()
 
-        process.STATE.forked()
+    def watch_too(self, wanted: Iterable[str]) -> None:
+        """Add watchers that are asked for only now."""
+        have = {type(watcher) for watcher in self.watchers}
+        added = [watcher for watcher in watchers.chosen(wanted) if type(watcher) not in have]
+        self.watchers += added
+        if self._thread:
+            for watcher in added:
+                guarded(watcher.begin)(sys.modules["torch"])
 
     def torch_imported(self, torch: Any) -> None:
         """Register torch's global hooks, and note the generator's state before the program can seed it."""
         from . import process
 
-        seen = process.STATE.seen
-        seen.torch_seed_at_import = torch.default_generator.initial_seed()
+        self._thread = _thread.get_ident()
+        process.STATE.seen.torch_seed_at_import = torch.default_generator.initial_seed()
         optimizer = sys.modules.get("torch.optim.optimizer")
         register = getattr(optimizer, "register_optimizer_step_post_hook", None)
         if register is not None:
-            register(self._after_step)
-        if not self.child:
+            self._handles.append(register(self._after_step))
+        if self.forward:
             modules = sys.modules["torch.nn.modules.module"]
-            self._forward_handle = modules.register_module_forward_hook(self._after_forward)
+            self._forward_handles = [modules.register_module_forward_pre_hook(self._before_forward),
+                                     modules.register_module_forward_hook(self._after_forward)]
+        for watcher in self.watchers:
+            guarded(watcher.begin)(torch)
+        process.prepare()
 
     def dynamo_imported(self, eval_frame: Any) -> None:
         """Stop watching forward passes when the program compiles: torch warns of global hooks on compiled modules."""
         context = getattr(eval_frame, "OptimizeContext", None)
-        if context is None:
-            self._leave_forward()
+        if context is None or getattr(eval_frame, "cached_backends", None):  # it may have compiled already, or has
+            self._compiling()
             return
         original = context.__init__
 
+        def restore() -> None:
+            """Leave the class as it was; once is enough."""
+            self._uncompile = None
+            if context.__init__ is begin_compiling:
+                context.__init__ = original
+
         def begin_compiling(*arguments: Any, **options: Any) -> None:
             """Leave, restore the class as it was, and go on."""
-            context.__init__ = original
-            self._leave_forward()
-            from . import process
-
-            process.STATE.seen.forget_autocast()
+            restore()
+            guarded(self._compiling)()
             original(*arguments, **options)
 
         context.__init__ = begin_compiling
+        self._uncompile = restore
+
+    def _compiling(self) -> None:
+        from . import process
+
+        self._leave_forward()
+        for watcher in self.watchers:
+            watcher.compiling()
+        if not self.stepped:
+            process.STATE.seen.forget_autocast()
 
     def _after_step(self, *_: Any) -> None:
         """Torch's global hook after ``Optimizer.step``. It stays registered: removing it here breaks torch's loop."""
-        if not self.stepped:
-            self.stepped = True
-            self._leave_forward()
-            self._look("first-step")
+        if self.stepped:
+            if self.watchers:
+                self._end_watchers()
+            return
+        self.stepped = True
+        guarded(self._step_done)()
+        self._take("first-step")
 
-    def _after_forward(self, *_: Any) -> None:
-        """Torch's global hook after a forward pass: note autocast; without gradients no step is to be expected."""
-        guarded(self._note_forward)()
+    def _step_done(self) -> None:
+        self._leave_forward()
+        self._told_elsewhere()
+        for watcher in self.watchers:
+            watcher.step_done()
 
-    def _note_forward(self) -> None:
+    def _before_forward(self, module: Any, *_: Any) -> None:
+        """Torch's global hook before a forward pass: the outermost module is the one whose end counts."""
+        if self._outermost is None:
+            self._outermost = id(module)  # no reference: a pass that raised never ends
+
+    def _after_forward(self, module: Any, *_: Any) -> None:
+        """Torch's global hook after a forward pass: note it; without gradients no step is to be expected."""
+        guarded(self._note_forward)(module)
+
+    def _note_forward(self, module: Any) -> None:
         from . import process
-        from .probes import inprocess_torch
 
         torch = sys.modules["torch"]
-        process.STATE.seen.settled = True
-        process.STATE.seen.note_autocast(inprocess_torch.autocast(torch))
-        if not torch.is_grad_enabled() and not self.looked:
-            self._look("first-forward")
+        process.note_module(torch, module)
+        self._told_elsewhere()
+        self._calls_left -= 1
+        if id(module) == self._outermost:
+            self._outermost = None
+            if not self.looked and not torch.is_grad_enabled():
+                self._take("first-forward")
+        if self._calls_left <= 0:
+            self._leave_forward()
+
+    def _told_elsewhere(self) -> None:
+        if self.watchers and _thread.get_ident() != self._thread:
+            for watcher in self.watchers:
+                watcher.elsewhere()
 
     def _leave_forward(self) -> None:
-        handle, self._forward_handle = self._forward_handle, None
-        if handle is not None:
+        handles, self._forward_handles = self._forward_handles, []
+        self._outermost = None
+        for handle in handles:
             handle.remove()
 
-    def _look(self, moment: str) -> None:
+    def _end_watchers(self) -> None:
+        for watcher in self.watchers:
+            guarded(watcher.end)()
+
+    def _take(self, moment: str) -> None:
         self.looked = True
-        guarded(self._take)("process", moment)
-
-    def _take(self, vantage: str, moment: str) -> None:
-        from . import process
-
-        process.STATE.seen.settled = True
-        process.keep(process.look(vantage, moment), send=vantage == "exit")
-
-    def ended(self) -> None:
-        """The exit look. A mere child that never stepped, and a launcher of ranks, are not the program."""
-        if (self.child and not self.stepped) or self.children.starts_ranks:
-            return
-        self._take("exit", "exit")
-
-
-class ImportHook:
-    """Calls back after a module was executed; finds nothing itself, and leaves loader and spec as they were."""
-
-    def __init__(self, callbacks: dict[str, Callable[[Any], None]]) -> None:
-        self.callbacks = callbacks
-        self._busy = False
-
-    def find_spec(self, name: str, path: Any = None, target: Any = None) -> Any:
-        """Return the spec that the other finders give, its loader set to call back once."""
-        if self._busy or name not in self.callbacks:
-            return None
-        self._busy = True
-        try:
-            spec = self._others(name, path, target)
-        finally:
-            self._busy = False
-        if spec is not None and spec.loader is not None:
-            self._listen(name, spec.loader)
-        return spec
-
-    def _others(self, name: str, path: Any, target: Any) -> Any:
-        for finder in list(sys.meta_path):
-            find = getattr(finder, "find_spec", None)
-            if finder is not self and find is not None:
-                spec = find(name, path, target)
-                if spec is not None:
-                    return spec
-        return None
-
-    def _listen(self, name: str, loader: Any) -> None:
-        original = getattr(loader, "exec_module", None)
-        if original is None:
-            return
-
-        def exec_module(module: Any) -> None:
-            del loader.exec_module
-            original(module)
-            self._done(name, module)
-
-        try:
-            loader.exec_module = exec_module
-        except AttributeError:
-            return  # a loader with fixed attributes: this program is looked at when it ends
-
-    def _done(self, name: str, module: Any) -> None:
-        callback = self.callbacks.pop(name, None)
-        if not self.callbacks and self in sys.meta_path:
-            sys.meta_path.remove(self)
-        if callback is not None:
-            guarded(callback)(module)
-
-
-def begin(packed: str, folder: str) -> None:
-    """Watch this process under the settings of the run."""
-    from . import process
-
-    values = injection.unpack(packed)
-    process.STATE.variables = {name: value for name, value in values.items() if name.startswith("REPRO_ENV_")}
-    process.STATE.inherited = {name[len(injection.INHERITED):]: value for name, value in values.items()
-                               if name.startswith(injection.INHERITED)}
-    process.STATE.made_run_id = values.get("made_run_id")
-    watch = Watch(values, folder)
-    process.STATE.watch = watch
-    watch.begin()
+        guarded(self.look)(moment)

@@ -24,8 +24,9 @@ class Ended:
 
     returncode: int
     stdout: str
-    stderr: str
+    stderr: str  #: without the one line that says where the documents are kept
     documents: list[dict[str, Any]]
+    notice: str = ""  #: that line
 
     def of(self, vantage: str) -> dict[str, Any]:
         (document,) = [item for item in self.documents if item["capture"]["vantage"] == vantage]
@@ -37,6 +38,14 @@ def kept(spool: Path) -> list[dict[str, Any]]:
     documents = [validate(json.loads(path.read_bytes())) for path in spool.glob("*.json")]
     return sorted(documents, key=lambda document: (document["capture"]["process"]["pid"],
                                                    document["capture"]["sequence"]))
+
+
+def without_notice(text: str) -> tuple[str, str]:
+    """What a program wrote to stderr, and what was said at its end of where its documents are kept."""
+    lines = text.splitlines(keepends=True)
+    notices = [line for line in lines if line.startswith("repro-env: observed; no server is set")]
+    assert len(notices) <= 1, text
+    return "".join(line for line in lines if line not in notices), "".join(notices)
 
 
 def environment(spool: Path, extra: dict[str, str]) -> dict[str, str]:
@@ -55,7 +64,8 @@ def started(tmp_path: Path) -> Start:
         line = [*RUN, *options, "--", *command] if observed else list(command)
         ended = subprocess.run(line, input=stdin, capture_output=True, text=True, timeout=120, check=False,
                                cwd=cwd or tmp_path, env=environment(spool, variables))
-        return Ended(ended.returncode, ended.stdout, ended.stderr, kept(spool))
+        said, notice = without_notice(ended.stderr)
+        return Ended(ended.returncode, ended.stdout, said, kept(spool), notice)
 
     return start
 

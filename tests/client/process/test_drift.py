@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from repro_env import process
+from repro_env import keeping, looks, process
 from repro_env.probes.inprocess import Readings, Seen
 
 UNREAD = {"unread": "too-early"}
@@ -14,7 +14,7 @@ UNREAD = {"unread": "too-early"}
 
 def test_equal_stacks_have_no_drift() -> None:
     stack = {"precision": {"allow_tf32_matmul": False, "autocast": None}, "threads": {"blas_pools": []}}
-    assert process.drift(stack, stack) == []
+    assert looks.drift(stack, stack) == []
 
 
 @pytest.mark.parametrize(("before", "after", "texts"), [
@@ -22,21 +22,21 @@ def test_equal_stacks_have_no_drift() -> None:
     ([{"threads": 2, "library": "openblas"}], [], ('[{"library":"openblas","threads":2}]', "[]")),
 ], ids=["switch", "loaded-later", "count", "list"])
 def test_drift_shows_both_values_as_canonical_json(before: Any, after: Any, texts: tuple[str, str]) -> None:
-    assert process.drift({"section": {"fact": before}}, {"section": {"fact": after}}) == [
+    assert looks.drift({"section": {"fact": before}}, {"section": {"fact": after}}) == [
         {"path": "section.fact", "before": texts[0], "after": texts[1]}]
 
 
 @pytest.mark.parametrize(("before", "after"), [(UNREAD, 4), (4, UNREAD), (UNREAD, {"unread": "failed"})],
                          ids=["read-later", "lost", "other-code"])
 def test_a_fact_that_was_not_read_twice_is_no_drift(before: Any, after: Any) -> None:
-    assert process.drift({"threads": {"openmp": before}}, {"threads": {"openmp": after}}) == []
+    assert looks.drift({"threads": {"openmp": before}}, {"threads": {"openmp": after}}) == []
 
 
 def test_drift_is_sorted_by_path() -> None:
     before = {"threads": {"openmp": 1}, "cpu": {"torch_capability": "AVX2"}}
     after = {"threads": {"openmp": 2}, "cpu": {"torch_capability": "AVX512"}}
 
-    assert [row["path"] for row in process.drift(before, after)] == ["cpu.torch_capability", "threads.openmp"]
+    assert [row["path"] for row in looks.drift(before, after)] == ["cpu.torch_capability", "threads.openmp"]
 
 
 def test_a_switch_that_changed_after_the_first_step_is_told_with_its_value_there() -> None:
@@ -65,7 +65,7 @@ def test_readings_become_sections_of_stack_and_program() -> None:
     readings.put("frameworks.backend", "torch", "cpu")
     readings.put("program.random.seeds", "torch", {"torch": 1})
 
-    nested = process.sections(readings)
+    nested = looks.sections(readings)
 
     assert nested["frameworks"] == {"torch": {"version": "2.13.0"}, "backend": "cpu"}
     assert nested["program.random"] == {"seeds": {"torch": 1}}
@@ -76,14 +76,14 @@ def test_a_warning_of_the_service_fits_one_line_of_a_log() -> None:
     warning = {"kind": "baseline", "baseline": "run-a", "headline": "Comparable as curves: 4 threads against 8.",
                "first_reason": "4 torch threads against 8", "remedy": "set the same number of threads"}
 
-    assert process.warning_text(warning) == (
+    assert keeping.warning_text(warning) == (
         "warning: against baseline run-a: Comparable as curves: 4 threads against 8; 4 torch threads against 8; "
         "set the same number of threads")
-    assert process.warning_text({**warning, "first_reason": None, "remedy": None}).endswith("4 threads against 8")
+    assert keeping.warning_text({**warning, "first_reason": None, "remedy": None}).endswith("4 threads against 8")
 
 
 def test_a_warning_of_another_form_is_still_shown() -> None:
-    assert "later" in process.warning_text({"kind": "later"})
+    assert "later" in keeping.warning_text({"kind": "later"})
 
 
 def test_a_message_is_said_once(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:

@@ -188,7 +188,7 @@ def test_a_file_that_is_no_program_is_said(started: Start, tmp_path: Path) -> No
 
 CHILDREN = """
 import multiprocessing, os, subprocess, sys
-CHECK = "import os, sys; print(os.environ.get('PYTHONPATH'), 'repro_env.watch' in sys.modules)"
+CHECK = "import os, sys; print(os.environ.get('PYTHONPATH'), '_repro_env_observer.watch' in sys.modules)"
 def work(queue):
     queue.put((os.environ.get("PYTHONPATH"), "sitecustomize" in sys.modules))
 if __name__ == "__main__":
@@ -348,7 +348,7 @@ def test_every_generation_of_switches_is_read_in_silence(started: Start, script:
 
 
 @pytest.mark.parametrize("place", ["repro_env.capture.capture", "repro_env.probes.inprocess.read",
-                                   "repro_env.delivery.deliver", "repro_env.process.settings_in_force"])
+                                   "repro_env.delivery.keep_document", "repro_env.process.settings_in_force"])
 def test_what_fails_in_us_never_reaches_the_program(started: Start, script: Callable[..., str], place: str) -> None:
     module, _, name = place.rpartition(".")
     program = script(f"""

@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from repro_env.watch import ImportHook, guarded
+from repro_env.guard import guarded
+from repro_env.import_hook import ImportHook
 
 
 @pytest.fixture

@@ -8,6 +8,7 @@ The syntax stays old: an interpreter that is too old for repro-env still has to 
 import os
 import sys
 
+_NAME = "_repro_env_observer"
 _HERE = os.path.dirname(os.path.abspath(__file__))
 
 
@@ -25,25 +26,25 @@ def _restore_path() -> None:
 
 
 def _start_watching(packed: str) -> None:
-    """Import repro_env from where this file lies, without a trace on ``sys.path``, and start watching."""
+    """Import repro_env from where this file lies, under a name that no program has, and start watching."""
     if sys.version_info < (3, 9):  # noqa: UP036 - PYTHONPATH reaches every interpreter
         raise RuntimeError("expected Python 3.9 or newer, got " + sys.version.split()[0])
+    from importlib import import_module
     from importlib.machinery import SourceFileLoader
     from importlib.util import module_from_spec, spec_from_file_location
 
     package = os.path.dirname(_HERE)
     file = os.path.join(package, "__init__.py")
-    if "repro_env" not in sys.modules:
-        spec = spec_from_file_location("repro_env", file, loader=SourceFileLoader("repro_env", file),
-                                       submodule_search_locations=[package])
-        if spec is None or spec.loader is None:
-            raise ImportError("expected the package repro_env around " + _HERE)
-        module = module_from_spec(spec)
-        sys.modules["repro_env"] = module
-        spec.loader.exec_module(module)
-    from repro_env import watch
-
-    watch.begin(packed, _HERE)
+    spec = spec_from_file_location(_NAME, file, loader=SourceFileLoader(_NAME, file),
+                                   submodule_search_locations=[package])
+    if spec is None or spec.loader is None:
+        raise ImportError("expected the package repro_env around " + _HERE)
+    module = module_from_spec(spec)
+    sys.modules[_NAME] = module
+    spec.loader.exec_module(module)
+    by_name, injected = (import_module(_NAME + name) for name in (".by_name", ".injected"))
+    sys.meta_path.insert(0, by_name.Finder(_NAME))
+    injected.begin(packed, _HERE)
 
 
 _restore_path()

@@ -150,14 +150,17 @@ def _subject(document: dict[str, Any]) -> str:
 
 
 def _deliver(document: dict[str, Any], values: dict[str, Any], settings: Settings, left_s: float) -> bool:
-    from ..delivery import KEPT, SENT, keep_document, send_kept
+    from ..delivery import KEPT, SENT, keep_document, send_kept, send_waiting
 
     kept = keep_document(document, settings)
     sends = settings.server is not None and not values.get("no_send")
     if sends and values.get("detach"):
         return _detach(kept, settings, _subject(document))
     if sends and left_s >= LEAST_EXCHANGE_S:
+        before = time.monotonic()
         outcome = send_kept(kept, settings, timeout_s=left_s)
+        if outcome.state == SENT:
+            send_waiting(os.environ, settings, timeout_s=left_s - (time.monotonic() - before))
     else:
         outcome = _unsent(kept, "looking took the time for sending" if sends else None)
     _tell(outcome, document, settings)

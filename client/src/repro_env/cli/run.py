@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from . import sending
-from .options import Command
+from .options import Command, Option
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,7 +18,12 @@ COMMAND = Command(
                "every rank reports; together they are one run"),
               ("repro-env run --run-id run-a -- python train.py", "give the run a name, to compare it later")),
     arguments=(("CMD", "the program and its arguments, after --"),),
-    options=(sending.RUN_ID, sending.PROJECT, sending.GROUP, sending.LABEL, sending.SERVER, sending.TIMEOUT),
+    options=(sending.RUN_ID, sending.PROJECT, sending.GROUP, sending.LABEL,
+             Option("--declare", "a value nobody can read, as in layout.micro_batch=16; may be repeated", "K=V",
+                    many=True),
+             Option("--watch", "watch more: loaders (how data loaders draw), draws (the largest draw on a GPU)",
+                    "WHAT"),
+             sending.SERVER, sending.TIMEOUT),
     notes="Exit codes: those of the program; 64 without a program, 126 and 127 as a shell gives them.", rest=True)
 
 
@@ -26,4 +31,15 @@ def main(values: dict[str, Any]) -> int:
     """Become the program; return only where it could not be started."""
     from .. import launch
 
-    return launch.main(values["arguments"], sending.load(values))
+    return launch.main(values["arguments"], sending.load(values), _declared(values.get("declare") or []))
+
+
+def _declared(pairs: list[str]) -> dict[str, str]:
+    """Return what the user declares; raise ``UsageError``."""
+    from ..errors import UsageError
+    from ..settings import label
+
+    try:
+        return dict(map(label, pairs))
+    except UsageError as error:
+        raise UsageError(f"--declare: {error}") from error

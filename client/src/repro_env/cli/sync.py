@@ -69,11 +69,11 @@ def main(values: dict[str, Any]) -> int:
 
 def _deliver_one(spool: Spool, path: str, settings: Settings, tally: Tally) -> None:
     from ..canonical import parse
-    from ..delivery import Kept, send_kept
+    from ..delivery import Kept, observation_id_of, send_kept
 
     try:
         data = spool.read(path)
-        observation_id = _observation_id(parse(data))
+        observation_id = observation_id_of(parse(data))
     except FileNotFoundError:
         tally.total -= 1  # another process has delivered it meanwhile
         return
@@ -86,20 +86,6 @@ def _deliver_one(spool: Spool, path: str, settings: Settings, tally: Tally) -> N
         return
     kept = Kept(data, observation_id, spool, path)
     _count(send_kept(kept, settings, timeout_s=sending.patience_s(settings)), tally)
-
-
-def _observation_id(document: Any) -> str:
-    record = document.get("capture") if isinstance(document, dict) else None
-    found = record.get("observation_id") if isinstance(record, dict) else None
-    if not isinstance(found, str) or not found:
-        raise InvalidDocument("capture.observation_id", "missing")
-    if len(found) > 128 or not found[0].isalnum() or set(found) - _ID_CHARACTERS:
-        raise InvalidDocument("capture.observation_id", "expected 1 to 128 letters, digits or . _ : @ + -")
-    return found
-
-
-#: of an id, which stands in an address: no service takes another, so waiting for one would never end.
-_ID_CHARACTERS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._:@+-")
 
 
 def _count(outcome: Outcome, tally: Tally) -> None:

@@ -193,7 +193,14 @@ def working_trees(system: System, top: str) -> list[str]:
 
 
 def difference(look: Look, top: str) -> dict[str, Any]:
-    """Return whether tracked files differ from the commit and the digest of how, by bounded calls of git."""
+    """Return whether tracked files differ from the commit and the digest of how, by bounded calls of git.
+
+    Where this was asked before the program began, or at an earlier look, that answer stands.
+    """
+    known: dict[str, dict[str, Any]] = look.findings.get("differences", {})
+    if top in known:
+        look.sources["program.source.dirty"] = look.sources["program.source.diff_digest"] = "git"
+        return dict(known[top])
     try:
         text = changes(look, top)
     except ProbeFailed as error:
