@@ -11,6 +11,7 @@ import sys
 import time
 
 from .errors import TransportError, UsageError
+from .variables import looks_secret
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -45,8 +46,11 @@ class Address:
                              ) from error
         if "@" in parts.netloc:
             raise UsageError("server: expected an address without credentials; set REPRO_ENV_TOKEN for a token")
-        if parts.scheme not in ("http", "https") or not parts.hostname or parts.query or parts.fragment:
-            raise UsageError(f"server: expected an address like http://127.0.0.1:8765, got {server[:80]!r}")
+        if parts.query or parts.fragment:
+            raise UsageError("server: expected an address like http://127.0.0.1:8765, got one with a query or fragment")
+        if parts.scheme not in ("http", "https") or not parts.hostname:
+            got = "a text with the shape of a secret" if looks_secret(server) else repr(server[:80])
+            raise UsageError(f"server: expected an address like http://127.0.0.1:8765, got {got}")
         self.secure = parts.scheme == "https"
         self.host = parts.hostname
         self.port = port or (443 if self.secure else 80)
