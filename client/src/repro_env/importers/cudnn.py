@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import Any
 
 from .dump import MOST_LINES, Dump
@@ -22,7 +23,18 @@ def system_cudnn(dump: Dump, notes: list[str]) -> Any:
     field = dump.fields.get("cuDNN version")
     if field is None:
         return NOT_RECORDED
-    lines = field.lines[:-1] if field.cut else field.lines
+    found = files(field.lines[:-1] if field.cut else field.lines)
+    if field.cut:  # a file further on may say the same version in full
+        found = [(folder, version) for folder, version in found if version.count(".") >= 2]
+    if not found:
+        return NOT_RECORDED if field.cut else NOT_REPORTED
+    if field.cut:
+        notes.append("the text ends in the list of cuDNN files")
+    return versions(found)
+
+
+def files(lines: Sequence[str]) -> list[tuple[str, str]]:
+    """Return folder and version of every cuDNN file that a list of files holds."""
     found: list[tuple[str, str]] = []
     for line in lines[:MOST_LINES]:
         if is_silent(line) or says_no_cuda(line):
@@ -31,12 +43,11 @@ def system_cudnn(dump: Dump, notes: list[str]) -> Any:
         match = next(filter(None, matches), None)
         if match:
             found.append((match[1] or "", match[2].rstrip(".")))
-    if field.cut:  # a file further on may say the same version in full
-        found = [(folder, version) for folder, version in found if version.count(".") >= 2]
-    if not found:
-        return NOT_RECORDED if field.cut else NOT_REPORTED
-    if field.cut:
-        notes.append("the text ends in the list of cuDNN files")
+    return found
+
+
+def versions(found: list[tuple[str, str]]) -> list[str]:
+    """Return each version once, as exactly as the files of its folder say it."""
     return sorted({version for folder, version in found if not _has_fuller(folder, version, found)}, key=_parts)
 
 

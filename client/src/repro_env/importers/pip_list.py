@@ -46,11 +46,12 @@ def _table(lines: tuple[str, ...]) -> Reading | None:
 
 def _old(lines: tuple[str, ...]) -> Reading | None:
     start = next((number for number, line in enumerate(lines)
-                  if all(map(_old_row, lines[number:number + _FEWEST]))), None)
-    return None if start is None or len(lines) - start < _FEWEST else _reading(lines, start, start, _old_row)
+                  if all(map(old_row_of, lines[number:number + _FEWEST]))), None)
+    return None if start is None or len(lines) - start < _FEWEST else _reading(lines, start, start, old_row_of)
 
 
-def _old_row(line: str) -> Row | None:
+def old_row_of(line: str) -> Row | None:
+    """Return the distribution that a line of pips before 10 names."""
     match = _OLD_ROW.fullmatch(line[:600])
     return _row(match[1], match[2], match[3]) if match else None
 
