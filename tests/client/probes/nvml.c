@@ -79,7 +79,11 @@ int nvmlInit_v2(void) { return start(); }
 #endif
 int nvmlShutdown(void) { return OK; }
 int nvmlSystemGetDriverVersion(char *text, unsigned int size) { snprintf(text, size, "550.54.15"); return OK; }
-int nvmlSystemGetCudaDriverVersion_v2(int *version) { *version = 12040; return OK; }
+int nvmlSystemGetCudaDriverVersion_v2(int *version) {
+    const char *level = getenv("NVML_STANDIN_CUDA");
+    *version = level ? atoi(level) : 12040;
+    return OK;
+}
 int nvmlDeviceGetCount_v2(unsigned int *number) { *number = count(); return OK; }
 int nvmlDeviceGetHandleByIndex_v2(unsigned int index, void **handle) {
     if (index >= count()) return INVALID;

@@ -176,3 +176,158 @@ def test_cells_that_say_nothing_are_unread_or_absent() -> None:
     device = smi.device(row)
     assert device["compute_capability"] == {"unread": "not-reported"}
     assert device["ecc"] is None
+
+
+class TestSourcesInTurn:
+    """What is left when NVML cannot be loaded: nvidia-smi's table and list, the kernel's list, the bus."""
+
+    def test_seven_real_slices_by_nvidia_smi_s_list_alone(self) -> None:
+        document = capture(RecordedSystem("a100-seven-slices"))
+        devices = document["stack"]["accelerators"]["devices"]
+        assert [(device["name"], device["mig_profile"], device["form_factor"]) for device in devices] == [
+            ("NVIDIA A100-SXM4-80GB", "1g.10gb", "SXM")] * 7
+        assert document["stack"]["driver"]["kernel_module"] == "535.216.01"
+        assert len(document["capture"]["process"]["device_ids"]) == 7
+        assert document["capture"]["sources"]["accelerators"] == "nvidia-smi"
+
+    def test_a_slice_is_chosen_by_its_id(self) -> None:
+        system = RecordedSystem("a100-seven-slices", CUDA_VISIBLE_DEVICES="MIG-00000000-0000-0000-0000-000000000004")
+        document = capture(system)
+        assert len(document["stack"]["accelerators"]["devices"]) == 1
+        assert document["capture"]["process"]["device_ids"] == ["MIG-00000000-0000-0000-0000-000000000004"]
+
+    def test_the_windows_subsystem_has_a_device_no_bus_shows(self) -> None:
+        document = capture(RecordedSystem("wsl2-laptop"))
+        (device,) = document["stack"]["accelerators"]["devices"]
+        assert (device["name"], device["compute_capability"], device["ecc"]) == (
+            "NVIDIA GeForce RTX 4070 Laptop GPU", "8.9", None)
+        assert document["stack"]["driver"]["kernel_module"] == "551.88"
+        assert document["stack"]["driver"]["user_libcuda"] == "1.1"
+        assert document["stack"]["system"]["virtualisation"] == "hyperv"
+
+    @pytest.mark.parametrize(("mask", "count"), [("0", 1), ("GPU-66666666", 1), ("", 0), ("0,1", 2)])
+    def test_masks_hold_whatever_the_source(self, mask: str, count: int) -> None:
+        devices, _ = devices_of(RecordedSystem("h100-node", CUDA_VISIBLE_DEVICES=mask))
+        assert len(devices or []) == count
+
+    @pytest.mark.parametrize(("text", "expected"), [
+        ("GPU 0: NVIDIA A (UUID: GPU-1)\nUnable to determine the device handle for gpu 0000:3B:00.0: GPU is lost.\n"
+         "GPU 1: NVIDIA B (UUID: GPU-2)\n", [("NVIDIA A", "GPU-1", []), ("NVIDIA B", "GPU-2", [])]),
+        ("  MIG 1g.5gb     Device  0: (UUID: MIG-9)\n", []), ("No devices found.\n", []), ("", []),
+        ("GPU 0: NVIDIA A100-SXM4-40GB (UUID: GPU-1)\n  MIG 1c.3g.20gb Device  0: (UUID: MIG-GPU-1/1/0)\n",
+         [("NVIDIA A100-SXM4-40GB", "GPU-1", [("1c.3g.20gb", "MIG-GPU-1/1/0")])])],
+        ids=["one-lost", "slice-without-device", "none", "empty", "older-ids"])
+    def test_lines_of_the_list(self, text: str, expected: list[Any]) -> None:
+        assert smi.parse_list(text) == expected
+
+
+class TestNothingGiven:
+    """A container that was started without devices: the bus shows them, no process reaches them."""
+
+    @pytest.mark.parametrize(("value", "sure"), [("void", True), ("none", True), ("", True), ("all", False),
+                                                 ("0", False), (None, False)])
+    def test_the_launcher_s_word_and_the_lack_of_device_nodes_make_it_sure(self, value: str | None,
+                                                                           sure: bool) -> None:
+        system = RecordedSystem("h100-node")
+        system.host["denied"] = ["/proc/driver/nvidia", "/dev"]
+        system.commands = {}
+        if value is not None:
+            system.variables["NVIDIA_VISIBLE_DEVICES"] = value
+        devices, _ = devices_of(system)
+        assert (devices is None) is sure
+        assert is_unread(devices) is not sure
+
+    def test_with_device_nodes_the_word_alone_counts_for_nothing(self) -> None:
+        """A privileged container has every device, whatever it was told."""
+        devices, _ = devices_of(RecordedSystem("h100-node", NVIDIA_VISIBLE_DEVICES="void"))
+        assert len(devices) == 2
+
+
+class Changed(RecordedSystem):
+    """A recorded host with other texts at some paths."""
+
+    def __init__(self, name: str, **environ: str) -> None:
+        super().__init__(name, **environ)
+        self.texts: dict[str, str] = {}
+
+    def read_bytes(self, path: str, limit: int = 65536) -> bytes:
+        return self.texts[path].encode()[:limit] if path in self.texts else super().read_bytes(path, limit)
+
+    def exists(self, path: str) -> bool:
+        return any(name == path or name.startswith(path + "/") for name in self.texts) or super().exists(path)
+
+    def list_dir(self, path: str) -> list[str]:
+        more = {name[len(path) + 1:].split("/")[0] for name in self.texts if name.startswith(path + "/")}
+        return sorted({*super().list_dir(path), *more})
+
+
+FIVE = ("driver.kernel_module", "driver.user_libcuda", "driver.cuda_level", "libraries.cuda_toolkit",
+        "frameworks.torch.cuda_build")
+
+
+def five(system: RecordedSystem) -> dict[str, Any]:
+    stack = capture(system)["stack"]
+    return {path: stack[path.split(".")[0]][path.split(".")[1]] if path.count(".") == 1
+            else stack["frameworks"]["torch"]["cuda_build"] for path in FIVE}
+
+
+class TestFiveFacts:
+    """Kernel driver, user-space libcuda, CUDA level, toolkit and torch's CUDA are five facts, never one."""
+
+    def base(self) -> dict[str, Any]:
+        return five(Changed("h100-node"))
+
+    def only(self, system: RecordedSystem) -> dict[str, Any]:
+        """Return the facts in which ``system`` differs from the recorded host."""
+        base = self.base()
+        return {path: value for path, value in five(system).items() if value != base[path]}
+
+    def test_the_kernel_s_driver(self) -> None:
+        system = Changed("h100-node")
+        text = system.read_text("/proc/driver/nvidia/version")
+        system.texts = {"/proc/driver/nvidia/version": text.replace("550.54.15", "535.183.06")}
+        assert self.only(system) == {"driver.kernel_module": "535.183.06"}
+
+    def test_the_user_s_libcuda(self) -> None:
+        system = Changed("h100-node", LD_LIBRARY_PATH="/opt/compat")
+        system.texts = {"/opt/compat/libcuda.so.1": ""}
+        system.host["links"] = {**system.host["links"],
+                                "/opt/compat/libcuda.so.1": "libcuda.so.560.35.03"}
+        system.texts["/opt/compat/libcuda.so.560.35.03"] = ""
+        assert self.only(system)["driver.user_libcuda"] == "560.35.03"
+        assert capture(system)["stack"]["driver"]["compat"] is True
+        assert "driver.kernel_module" not in self.only(system)
+        assert "frameworks.torch.cuda_build" not in self.only(system)
+
+    def test_the_toolkit(self) -> None:
+        system = Changed("h100-node")
+        system.texts = {"/usr/local/cuda/version.json": '{"cuda_nvcc": {"version": "11.8.89"}}'}
+        assert self.only(system) == {"libraries.cuda_toolkit": "11.8.89"}
+
+    def test_torch_s_cuda(self) -> None:
+        system = Changed("h100-node")
+        (path,) = (f"{folder}/torch/version.py" for folder in system.host["interpreter"]["search_path"]
+                   if system.exists(f"{folder}/torch/version.py"))
+        system.texts = {path: system.read_text(path).replace("12.", "11.")}
+        assert set(self.only(system)) == {"frameworks.torch.cuda_build"}
+
+
+class TestOtherMakers:
+    """Devices that are known by the bus and a device node alone."""
+
+    def system(self, *, node: bool) -> Changed:
+        system = Changed("cpu-container")
+        system.texts = {"/sys/bus/pci/devices/0000:4d:00.0/class": "0x038000\n",
+                        "/sys/bus/pci/devices/0000:4d:00.0/vendor": "0x8086\n"}
+        if node:
+            system.texts["/dev/dri/renderD128"] = ""
+        return system
+
+    def test_the_maker_is_all_that_is_known(self) -> None:
+        devices, _ = devices_of(self.system(node=True))
+        assert [device["vendor"] for device in devices] == ["intel"]
+        assert is_unread(devices[0]["name"])
+        assert devices[0]["compute_capability"] is None
+
+    def test_without_a_device_node_nobody_knows_whether_it_can_be_reached(self) -> None:
+        assert is_unread(devices_of(self.system(node=False))[0])

@@ -67,6 +67,43 @@ class TestCpu:
     def test_a_refused_cpuinfo_is_denied(self) -> None:
         assert capture(Files({"/proc/cpuinfo": None}))["stack"]["cpu"]["model"] == {"unread": "denied"}
 
+    @pytest.mark.parametrize(("host", "expected"), [
+        ("xeon-sapphire-rapids", ("GenuineIntel", "6-143", {"amx_bf16", "amx_tile", "avx512_fp16", "avx_vnni"})),
+        ("micro-vm-epyc", ("AuthenticAMD", "25-1", {"avx2", "fma", "f16c"}))])
+    def test_real_processors(self, host: str, expected: tuple[str, str, set[str]]) -> None:
+        facts = capture(RecordedSystem(host))["stack"]["cpu"]
+        assert (facts["vendor"], facts["microarchitecture"]) == expected[:2]
+        assert expected[2] <= set(facts["instruction_sets"])
+        assert ("avx512f" in facts["instruction_sets"]) is (host == "xeon-sapphire-rapids")
+
+    @pytest.mark.parametrize(("parts", "kind", "model"), [
+        (["0x41-0xd0c"] * 4, "0x41-0xd0c", "Neoverse-N1"), (["0x41-0xd40"], "0x41-0xd40", "Neoverse-V1"),
+        (["0x41-0xd49"], "0x41-0xd49", "Neoverse-N2"), (["0xc0-0xac3"], "0xc0-0xac3", "Ampere-1"),
+        (["0x41-0xd87"] * 10 + ["0x41-0xd85"] * 10, "0x41-0xd85+0x41-0xd87", "Cortex-X925+Cortex-A725"),
+        (["0x61-0x022", "0x61-0x023"], "0x61-0x022+0x61-0x023", {"unread": "not-reported"})],
+        ids=["graviton2", "graviton3", "cobalt", "ampere", "gb10-two-kinds", "unnamed"])
+    def test_arm_s_parts_have_names_and_unlike_cores_are_all_told(self, parts: list[str], kind: str,
+                                                                  model: Any) -> None:
+        text = "".join("processor\t: {}\nFeatures\t: fp asimd\nCPU implementer\t: {}\nCPU architecture: 8\n"
+                       "CPU variant\t: 0x0\nCPU part\t: {}\nCPU revision\t: 0\n\n".format(index, *part.split("-"))
+                       for index, part in enumerate(parts))
+        facts = capture(Files({"/proc/cpuinfo": text}))["stack"]["cpu"]
+        assert (facts["microarchitecture"], facts["model"]) == (kind, model)
+        assert facts["instruction_sets"] == ["asimd"]
+
+    def test_hybrid_x86_cores_share_one_model_and_one_list_of_flags(self) -> None:
+        block = ("processor\t: {}\nvendor_id\t: GenuineIntel\ncpu family\t: 6\nmodel\t\t: 183\nmodel name\t: 13th Gen"
+                 " Intel(R) Core(TM) i9-13900K\nflags\t\t: fpu avx2 fma avx_vnni\n\n")
+        facts = capture(Files({"/proc/cpuinfo": "".join(map(block.format, range(32)))}))["stack"]["cpu"]
+        assert (facts["microarchitecture"], facts["instruction_sets"]) == ("6-183", ["avx2", "avx_vnni", "fma"])
+
+    @pytest.mark.parametrize("text", ["", "processor\t: 0\nhart\t: 1\nisa\t: rv64imafdcv\n\n",
+                                      "processor\t: 0\ncpu\t\t: POWER9, altivec supported\n\n"],
+                             ids=["empty", "risc-v", "power"])
+    def test_a_processor_of_another_kind_is_unread_not_guessed(self, text: str) -> None:
+        facts = capture(Files({"/proc/cpuinfo": text}))["stack"]["cpu"]
+        assert facts["vendor"] == facts["microarchitecture"] == facts["instruction_sets"] == {"unread": "not-reported"}
+
     def test_flags_that_steer_no_dispatch_are_left_out(self) -> None:
         assert cpu.instruction_sets({"flags": "avx2 md_clear flush_l1d arch_capabilities"}) == ["avx2"]
 
@@ -127,6 +164,17 @@ class TestSystem:
         path = "/sys/devices/system/clocksource/clocksource0/available_clocksource"
         files: dict[str, str | None] = {"/proc/cpuinfo": "flags : hypervisor\n", path: "tsc kvm-clock acpi_pm\n"}
         assert host.virtualisation(Files(files), "x86_64") == "kvm"
+
+    def test_a_small_machine_without_dmi_is_known_by_its_clock(self) -> None:
+        system = capture(RecordedSystem("micro-vm-epyc"))["stack"]["system"]
+        assert (system["virtualisation"], system["os_name"]) == ("kvm", "Debian GNU/Linux 12 (bookworm)")
+
+    @pytest.mark.parametrize("text", [
+        "<key>ProductName</key>\n<string>macOS</string>\n", "<plist>", "bplist00\x00\x01", "",
+        "<key>ProductVersion</key>\n<key>ProductName</key>\n<string>macOS</string>\n"])
+    def test_a_property_list_that_lacks_name_or_version_names_nothing(self, text: str) -> None:
+        path = "/System/Library/CoreServices/SystemVersion.plist"
+        assert host.os_name(Files({path: text})) == {"unread": "not-reported"}
 
     def test_without_a_release_file_the_name_is_not_reported(self) -> None:
         assert host.os_name(Files({})) == {"unread": "not-reported"}

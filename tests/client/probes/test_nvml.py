@@ -87,6 +87,14 @@ class TestDevices:
             "kernel_module": "550.54.15", "user_libcuda": "550.54.15", "compat": False, "cuda_level": "12.4",
             "kernel_flavour": "open"}
 
+    def test_the_cuda_level_is_a_fact_of_its_own(self, look: Look, monkeypatch: pytest.MonkeyPatch) -> None:
+        """NVML tells the level of the libcuda it finds, so that a newer one shows beside an older kernel module."""
+        before = look()["stack"]
+        monkeypatch.setenv("NVML_STANDIN_CUDA", "12080")
+        after = look()["stack"]
+        assert after["driver"] == {**before["driver"], "cuda_level": "12.8"}
+        assert {name: section for name, section in after.items() if section != before[name]}.keys() == {"driver"}
+
     def test_limits_are_circumstances_and_stand_in_index_order(self, look: Look) -> None:
         document = look("mixed")
         assert document["capture"]["device_states"] == [

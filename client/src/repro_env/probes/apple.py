@@ -32,8 +32,6 @@ _X86 = {"sse4_1": "sse4_1", "sse4_2": "sse4_2", "avx1_0": "avx", "f16c": "f16c",
         "bmi1": "bmi1", "bmi2": "bmi2", "avx512f": "avx512f", "avx512bw": "avx512bw", "avx512cd": "avx512cd",
         "avx512dq": "avx512dq", "avx512vl": "avx512vl", "avx512ifma": "avx512ifma", "avx512vbmi": "avx512vbmi",
         "enfstrg": "erms"}
-_VENDORS = {"sppci_vendor_Apple": "apple", "sppci_vendor_amd": "amd", "sppci_vendor_intel": "intel",
-            "sppci_vendor_nvidia": "nvidia"}
 
 
 def answers(look: Look) -> dict[str, str]:
@@ -74,11 +72,10 @@ def cpu(look: Look) -> dict[str, Any]:
 
 def _family(found: dict[str, str]) -> Any:
     """Return Apple's number of the microarchitecture, as its headers write it."""
-    number = found.get("hw.cpufamily", "").lstrip("-")
-    if not number.isdigit():
+    number = found.get("hw.cpufamily", "")
+    if not number.removeprefix("-").isdigit():
         return unread("not-reported")
-    signed = int(found["hw.cpufamily"])
-    return f"cpufamily-{signed & 0xFFFFFFFF:#010x}"
+    return f"cpufamily-{int(number) & 0xFFFFFFFF:#010x}"
 
 
 def virtualisation(look: Look) -> Any:
@@ -104,15 +101,17 @@ def devices(look: Look) -> Part:
 
 def listed(answer: Any) -> list[dict[str, Any]]:
     """Return the devices in the answer of system_profiler."""
-    return [_device(_VENDORS.get(str(item.get("spdisplays_vendor")), str(item.get("spdisplays_vendor"))),
+    return [_device(str(item.get("spdisplays_vendor", "")).lower().removeprefix("sppci_vendor_"),
                     item.get("sppci_model") or item["_name"], item.get("sppci_cores"))
             for item in answer["SPDisplaysDataType"]]
 
 
 def _device(vendor: str, name: str, cores: Any) -> dict[str, Any]:
     """Return one device; of Apple's the number of GPU cores stands for the SM count, the memory is the machine's."""
-    facts = {**blank_of(ACCELERATOR, "not-reported"), "vendor": vendor, "name": name, "compute_capability": None,
-             "gfx_target": None, "mig_profile": None}
+    facts = {**blank_of(ACCELERATOR, "not-reported"), "name": name, "compute_capability": None, "gfx_target": None,
+             "mig_profile": None}
+    if vendor:
+        facts["vendor"] = vendor
     if str(cores).isdigit():
         facts["sm_count"] = int(cores)
     if vendor == "apple":

@@ -20,19 +20,22 @@ _ECC = {"Enabled": True, "Disabled": False, "[N/A]": None, "N/A": None}
 def devices(look: Look) -> list[dict[str, Any]]:
     """Return the devices in the order of the bus, as ``nvml.read`` does; raise ``ProbeFailed``.
 
-    With MIG on, the table has no slices: the list has, with their profiles and ids.
+    With MIG on, the table has no slices: the list has, with their profiles and ids. The list also tells name and id
+    where the table, or one of its columns, fails.
     """
     try:
         rows = _table(look)
     except ProbeFailed as error:
-        if error.code != "failed" or "status" not in error.message:
+        if error.code != "failed":
             raise
-        rows = []
-    if rows:
-        look.findings["smi-driver"] = rows[0]["driver_version"]
-        if all(row["mig.mode.current"] != "Enabled" for row in rows):
-            return [_found(index, device(row), row["uuid"], row["uuid"]) for index, row in enumerate(rows)]
-    return sliced([device(row) for row in rows], _list(look))
+        try:
+            return sliced([], _list(look))
+        except ProbeFailed:
+            raise error from None
+    look.findings["smi-driver"] = rows[0]["driver_version"]
+    if any(row["mig.mode.current"] == "Enabled" for row in rows):
+        return sliced([device(row) for row in rows], _list(look))
+    return [_found(index, device(row), row["uuid"], row["uuid"]) for index, row in enumerate(rows)]
 
 
 def _table(look: Look) -> list[dict[str, str]]:
