@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ..errors import InvalidDocument, SpoolError, UsageError
+from ..importers import FORMATS
 from . import reading, sending
 from .capture import document_text
 from .console import answer, continue_saying, say
@@ -20,6 +21,7 @@ MAX_NOTES = 3
 ROUTINE = ("CUDA runtime version is ", "cuDNN files are ", "Is CUDA available: ", "HIP runtime version: ",
            "GPUs in index order: ", "the text ends in the list of cuDNN files")
 
+
 COMMAND = Command(
     "import", "Makes a document from an environment dump and sends it as a run. What the dump does not say stays "
     "unread; what it says wrongly is not believed, and said.",
@@ -27,11 +29,12 @@ COMMAND = Command(
     examples=(("repro-env import collect_env.txt --run-id gpu-a", "store a dump as the run gpu-a"),
               ("python -m torch.utils.collect_env | repro-env import -", "from a pipe"),
               ("repro-env import collect_env.txt -o env.json --no-send", "only make the document")),
-    arguments=(("FILE", "a dump (python -m torch.utils.collect_env), or a document of repro-env; - for standard "
-                "input"),),
+    arguments=(("FILE", "a report of one of the formats below, or several in one text, or a document of repro-env; - "
+                "for standard input"),),
     options=(sending.JSON, sending.OUTPUT, sending.NO_SEND, sending.RUN_ID, sending.PROJECT, sending.GROUP,
              sending.LABEL, sending.SERVER, sending.TIMEOUT),
-    notes="Exit codes: 0 done, 1 made but not delivered (it waits in the spool), 65 the format is not known or the "
+    notes="formats:\n" + "".join(f"{form}\t{made_by}\n" for form, made_by in FORMATS.items())
+    + "Exit codes: 0 done, 1 made but not delivered (it waits in the spool), 65 the format is not known or the "
     "document is invalid.")
 
 

@@ -23,7 +23,7 @@ COMMANDS = {
     "capture": "record this environment, without running anything (for a job's prologue)",
     "run": "run a program and record its environment from the inside",
     "compare": "say whether two environments are comparable, and what stands between them",
-    "import": "make a document from what `python -m torch.utils.collect_env` printed",
+    "import": "make a document from an environment report that another tool printed",
     "doctor": "find what contradicts itself, moves numbers or could not be read, and mend it",
     "sync": "deliver documents that could not be delivered before",
     "rules": "list what is known about differences, or explain one rule",

@@ -33,7 +33,8 @@ class Option:
 class Command:
     """One command: what it does, what it takes, examples.
 
-    An argument in brackets is optional; ``rest`` takes everything from the first argument on.
+    An argument in brackets is optional; ``rest`` takes everything from the first argument on. A line of ``notes`` is
+    a paragraph, or with a tab the row of a table.
     """
 
     def __init__(self, name: str, summary: str, *, usage: str, options: tuple[Option, ...],
@@ -119,7 +120,8 @@ class Command:
             lines += _row(", ".join(option.flags) + (f" {option.metavar}" if option.metavar else ""), option.text,
                           columns)
         for paragraph in self.notes.split("\n") if self.notes else ():
-            lines += ["", *wrap(paragraph, columns)]
+            left, tab, text = paragraph.partition("\t")
+            lines += _row(left, text, columns) if tab else ["", *wrap(paragraph, columns)]
         return "\n".join(lines) + "\n"
 
 

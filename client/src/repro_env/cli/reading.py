@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 
-from ..errors import InvalidDocument, UsageError
+from ..errors import InvalidDocument, UnknownFormat, UsageError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -42,20 +42,28 @@ def documents(path: str, **options: Any) -> list[dict[str, Any]]:
     """
     name = "standard input" if path == "-" else path
     data = read_bytes(path)
-    if data.lstrip()[:1] == b"{" or (data.lstrip()[:1] == b"[" and _is_json(data)):
+    if data.lstrip()[:1] not in (b"{", b"["):
+        return [imported(name, data, **options)]
+    value = _json(data)
+    if any(isinstance(row, dict) and ("schema" in row or "entries" in row) for row in value or ()):
         return _validated(name, data)
-    return [imported(name, data, **options)]
+    try:
+        return [imported(name, data, **options)]
+    except UnknownFormat:
+        if value is None and data.lstrip()[:1] == b"[":
+            raise
+        return _validated(name, data)
 
 
-def _is_json(data: bytes) -> bool:
-    """Tell whether a text that begins with a bracket is JSON: lines of a log begin so too."""
+def _json(data: bytes) -> list[Any] | None:
+    """Return the rows of JSON, ``None`` for a text that only begins as JSON does: cut, or lines of a log."""
     import json
 
     try:
-        json.loads(data)
+        value = json.loads(data)
     except (ValueError, RecursionError):
-        return False
-    return True
+        return None
+    return value if isinstance(value, list) else [value]
 
 
 def imported(name: str, data: bytes, **options: Any) -> dict[str, Any]:
@@ -97,7 +105,7 @@ def _rows(value: Any) -> list[Any]:
     objects = [row for row in rows if isinstance(row, dict)]
     if objects and not any("schema" in row for row in objects):
         raise InvalidDocument("$", "this JSON is no document of repro-env, which would name its schema; expected what "
-                                   "`repro-env capture -o FILE` writes, or the text of an environment dump")
+                                   "`repro-env capture -o FILE` writes, or a report that `repro-env import` knows")
     return rows
 
 

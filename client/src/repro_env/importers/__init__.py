@@ -16,18 +16,25 @@ from ..ids import URL_NAMESPACE, uuid5
 from ..probes.keys import JOB, PROCESS, SECTIONS, blank
 from ..version import VERSION
 from . import (
+    accelerate_env,
     collect_env,
     conda_env,
     conda_list,
+    ds_report,
     known,
+    lightning_env,
     mlflow_conda,
     mlflow_model,
     mlflow_python_env,
     nvidia_smi,
+    paddle_version,
     pip_freeze,
     pip_list,
     plain,
+    transformers_env,
+    ultralytics_checks,
     vllm_env,
+    wandb_metadata,
 )
 from .format import Reading, Text
 from .merging import Joined, join
@@ -48,6 +55,13 @@ IMPORTERS: tuple[Importer, ...] = (
     collect_env,
     vllm_env,
     nvidia_smi,
+    wandb_metadata,
+    transformers_env,
+    accelerate_env,
+    ds_report,
+    lightning_env,
+    ultralytics_checks,
+    paddle_version,
     pip_freeze,
     pip_list,
     conda_list,

@@ -7,16 +7,8 @@ from collections.abc import Sequence
 
 #: name -> pattern on the beginning of the text. The first that is found names the text.
 _KNOWN = (
-    ("the output of nvidia-smi", r"^\|?\s*NVIDIA-SMI |^GPU \d+: .+\(UUID: |^\s*(?:\+-+)+\+\s*$\n\|.*Driver Version"),
-    ("Weights & Biases metadata (wandb-metadata.json)", r'"startedAt"\s*:|"(?:cudaVersion|gpu_nvidia|cpu_count)"\s*:'),
-    ("a report of transformers-cli env", r"^[-*]?\s*`?transformers`? version:"),
-    ("a report of accelerate env", r"`Accelerate` version:"),
-    ("a report of ds_report", r"DeepSpeed .{0,60}op report|^ds_report"),
     ("detectron2's or OpenMMLab's collect_env table", r"^sys\.platform[ :]"),
-    ("Lightning's collect_env list", r"^\* (?:CUDA|Lightning|System|Packages):"),
     ("jax.print_environment_info()", r"^jaxlib:\s|^device info:"),
-    ("Ultralytics' checks", r"Ultralytics .{0,40}(?:Python-|torch-)"),
-    ("PaddlePaddle's version text", r"PaddlePaddle .{0,40}compiled with"),
     ("a document of repro-env (compare it as it is)", r'"schema"\s*:\s*"\d+\.\d+"'),
     ("TensorFlow's tf_env_collect text", r"^== (?:check|tensorflow|cuda|env) "),
     ("the output of lscpu", r"^Architecture:\s"),

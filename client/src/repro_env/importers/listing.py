@@ -7,9 +7,11 @@ from collections.abc import Sequence
 
 from .format import Text
 
-_ROW = re.compile(r"(?:[-*\u2022#]\s{0,4}){0,3}[`*_]{0,3}([^\s`*:\uff1a-][^`:\uff1a]{0,80}?)[`*_]{0,3}"
-                  r"([^`:\uff1a]{0,60}?)\s{0,40}[:\uff1a]\s{0,40}(.{0,4000})")
+_COLON = re.compile("[:\uff1a]")
 _BLANKS = re.compile(r"\s+")
+_LIST_MARKS = "-*\u2022# "
+_EMPHASIS = "`*_"
+_LONGEST_LABEL = 120
 
 
 def whole_lines(text: Text) -> Sequence[str]:
@@ -17,12 +19,10 @@ def whole_lines(text: Text) -> Sequence[str]:
     return text.lines[:-1]
 
 
-def is_last(text: Text, number: int) -> bool:
-    """Tell whether nothing stands below the line of that number."""
-    return not any(text.lines[number + 1:])
-
-
 def row(line: str) -> tuple[str, str] | None:
     """Return label and value of ``label: value``, whatever list mark and emphasis stand around the label."""
-    match = _ROW.fullmatch(line[:5000])
-    return (_BLANKS.sub(" ", match[1] + match[2]).strip(), match[3].strip()) if match else None
+    colon = _COLON.search(line, 0, _LONGEST_LABEL)
+    if colon is None:
+        return None
+    label = _BLANKS.sub(" ", line[:colon.start()].lstrip(_LIST_MARKS).replace("`", "")).strip(_EMPHASIS + " ")
+    return (label, line[colon.end():5000].strip(_EMPHASIS[1:] + " ")) if label else None
