@@ -8,7 +8,8 @@ import pytest
 from documents import complete_document
 
 from repro_env.comparability.levels import Level, Scope
-from repro_env.comparability.runs import FILLED_SECTIONS, Look, gather, judged_facts, overlay, vector_of_documents
+from repro_env.comparability.runs import FILLED_SECTIONS, judged_facts, overlay, vector_of_documents
+from repro_env.comparability.segments import Look, gather
 from repro_env.comparability.vector import class_key
 
 UNREAD = {"unread": "denied"}
