@@ -73,9 +73,7 @@ OTHERS = {
     "transformers-cli env": "- `transformers` version: 4.19.0\n- Platform: Linux\n"
     "- PyTorch version (GPU?): 1.11.0 (False)\n",
     "accelerate env": "- `Accelerate` version: 0.12.0\n- Platform: Linux\n",
-    "jax": "jax:    0.5.3\njaxlib: 0.5.3\nnumpy:  2.1.3\n",
     "Lightning": "* CUDA:\n\t- GPU:\n\t\t- NVIDIA A100\n",
-    "detectron2": "----------\nsys.platform            linux\nPython                  3.7.7\n",
     "Ultralytics": "Ultralytics YOLOv8.1.30 Python-3.10.11 torch-2.2.1+cu121 CUDA:0 (NVIDIA GeForce GTX 1650)\n",
     "ds_report": "DeepSpeed C++/CUDA extension op report\n",
     "PaddlePaddle": "PaddlePaddle 0.11.0, compiled with\n    with_avx: ON\n",

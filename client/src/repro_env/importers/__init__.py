@@ -19,18 +19,26 @@ from . import (
     accelerate_env,
     collect_env,
     conda_env,
+    conda_info,
     conda_list,
+    detectron2,
+    docker_inspect,
     ds_report,
+    free_text,
+    jax_environment,
     known,
     lightning_env,
     mlflow_conda,
     mlflow_model,
     mlflow_python_env,
     nvidia_smi,
+    openmmlab,
     paddle_version,
     pip_freeze,
     pip_list,
     plain,
+    tensorflow_issue,
+    tf_env_collect,
     transformers_env,
     ultralytics_checks,
     vllm_env,
@@ -62,16 +70,23 @@ IMPORTERS: tuple[Importer, ...] = (
     lightning_env,
     ultralytics_checks,
     paddle_version,
+    detectron2,
+    openmmlab,
+    jax_environment,
+    tf_env_collect,
+    tensorflow_issue,
     pip_freeze,
     pip_list,
     conda_list,
     conda_env,
+    conda_info,
     mlflow_model,
     mlflow_conda,
     mlflow_python_env,
+    docker_inspect,
 )
 #: formats that can be imported -> how one makes such a text.
-FORMATS = {importer.NAME: importer.MADE_BY for importer in IMPORTERS}
+FORMATS = {importer.NAME: importer.MADE_BY for importer in (*IMPORTERS, free_text)}
 #: formats that a refusal names.
 _NAMED = 3
 #: a text of this many characters or more is refused.
@@ -122,18 +137,23 @@ def _text(text: str, name: str) -> Text:
 def _read(text: Text, name: str) -> Joined:
     readings = list(filter(None, (importer.read(text) for importer in IMPORTERS)))
     if not readings:
-        raise UnknownFormat(_refusal(text.lines, name))
+        readings = list(filter(None, [free_text.read(text)]))
+    if not readings:
+        raise UnknownFormat(_refusal(text, name))
     return join(readings)
 
 
-def _refusal(lines: tuple[str, ...], name: str) -> str:
+def _refusal(text: Text, name: str) -> str:
+    ambiguous = free_text.refusal(text)
+    if ambiguous:
+        return f"{name}: {ambiguous}"
     some = ", ".join(f"{form} ({command})" for form, command in list(FORMATS.items())[:_NAMED])
     formats = f"a report such as {some}" if len(FORMATS) > _NAMED else f"a report: {some}"
     more = "; `repro-env import --help` lists every format"
-    what = known.name_of(lines)
+    what = known.name_of(text.lines)
     if what:
         return f"{name}: this looks like {what}, which cannot be imported yet; expected {formats}{more}"
-    first = next((line for line in lines if line), None)
+    first = next((line for line in text.lines if line), None)
     shown = "an empty text" if first is None else f"a text that begins with {first[:60]!a}"
     return f"{name}: expected {formats}, got {shown}; paste the report as the command printed it{more}"
 
@@ -149,7 +169,7 @@ def _capture(found: Joined) -> dict[str, Any]:
         "sources": {path: f"imported:{form}" for path, form in sources.items()}, "errors": [], "durations_us": {},
         "drift": [], "results": {}, "imported": {"format": found.format, "notes": list(dict.fromkeys(found.notes))},
         "segment": silent, "random_states": None, "container_id": silent, "image_evidence": silent,
-        "device_states": silent, "device_links": silent,
+        "device_states": silent, "device_links": silent, **found.capture,
     }
 
 

@@ -28,7 +28,7 @@ _OVERRIDDEN = re.compile(r"CONDA_OVERRIDE_(CUDA|GLIBC|LINUX)\b")
 _CUDA = re.compile(r"\d{1,2}\.\d{1,2}")
 _MOST_LINES = 300
 
-Virtual = list[tuple[str, str, str]]
+Virtual = list[tuple[str, str]]
 
 
 def read(text: Text) -> Reading | None:
@@ -43,7 +43,7 @@ def _printed(lines: Sequence[str]) -> Reading | None:
     rows, end = _rows(lines, start)
     if sum(key in _OWN for key in rows) < _FEWEST:
         return None
-    virtual = [match.group(1, 2, 3) for line in rows.get("virtual packages", ())
+    virtual = [(match[1], match[2]) for line in rows.get("virtual packages", ())
                if (match := _VIRTUAL.fullmatch(line))]
     notes: list[str] = []
     platform = next(iter(rows.get("platform", ())), "")
@@ -92,7 +92,7 @@ def _sections(virtual: Virtual, platform: str, overridden: set[str], notes: list
     known = inventory.platform(platform)
     if known:
         sections.update(inventory.of_platform(*known))
-    for name, version, _ in virtual:
+    for name, version in virtual:
         if name in overridden:
             notes.append(f"{name} is set by a variable, not found: not believed")
         elif name == "__cuda" and _CUDA.fullmatch(version):
@@ -107,7 +107,7 @@ def _json(lines: Sequence[str]) -> Reading | None:
     if opened is None:
         return None
     told: dict[str, Any] = opened.value
-    virtual = [(str(item[0]), str(item[1]), "") for item in _list(told.get("virtual_pkgs"))
+    virtual = [(str(item[0]), str(item[1])) for item in _list(told.get("virtual_pkgs"))
                if isinstance(item, list) and len(item) > 1]
     overridden = _overridden(told["env_vars"]) if isinstance(told.get("env_vars"), dict) else set()
     notes: list[str] = []

@@ -32,3 +32,4 @@ class Reading:
     first_line: int = 0  #: where in ``Text.lines`` the dump begins
     cut: bool = False  #: the text ends before the tool had printed everything
     keys: int = field(default=0)  #: how many lines or keys of the format were recognised: the surest format leads
+    capture: dict[str, Any] = field(default_factory=dict)  #: facts of the circumstances: a container's id, evidence

@@ -7,10 +7,7 @@ from collections.abc import Sequence
 
 #: name -> pattern on the beginning of the text. The first that is found names the text.
 _KNOWN = (
-    ("detectron2's or OpenMMLab's collect_env table", r"^sys\.platform[ :]"),
-    ("jax.print_environment_info()", r"^jaxlib:\s|^device info:"),
     ("a document of repro-env (compare it as it is)", r'"schema"\s*:\s*"\d+\.\d+"'),
-    ("TensorFlow's tf_env_collect text", r"^== (?:check|tensorflow|cuda|env) "),
     ("the output of lscpu", r"^Architecture:\s"),
 )
 _PATTERNS = tuple((name, re.compile(pattern, re.MULTILINE)) for name, pattern in _KNOWN)

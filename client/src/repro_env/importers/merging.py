@@ -32,12 +32,15 @@ class Joined:
     #: path of a section or of one fact -> format it was taken from.
     sources: dict[str, str]
     notes: list[str] = field(default_factory=list)
+    #: facts of the circumstances.
+    capture: dict[str, Any] = field(default_factory=dict)
 
 
 def join(readings: list[Reading]) -> Joined:
     """Return the first reading with everything that the others add; a note names each of the others."""
     first, *others = sorted(_distinct(readings), key=lambda reading: reading.first_line)
-    joined = Joined(first.format, dict(first.sections), dict.fromkeys(first.sections, first.format), list(first.notes))
+    joined = Joined(first.format, dict(first.sections), dict.fromkeys(first.sections, first.format), list(first.notes),
+                    dict(first.capture))
     for other in others:
         place = f"the text holds another report, {other.format}, at line {other.first_line + 1}"
         try:
@@ -47,6 +50,7 @@ def join(readings: list[Reading]) -> Joined:
             continue
         _note_sources(joined, sections, other.format)
         joined.sections = sections
+        joined.capture = {**other.capture, **joined.capture}
         if other.format != first.format:
             joined.notes.append(f"{place}: what it adds to {first.format} is kept")
         joined.notes += other.notes

@@ -27,14 +27,14 @@ BAKED_FILE = "/etc/repro-env/image.json"
 _REFERENCES = ("REPRO_ENV_IMAGE", "WANDB_DOCKER", "SHIFTER_IMAGEREQUEST", "APPTAINER_CONTAINER",
                "SINGULARITY_CONTAINER", "SLURM_CONTAINER")
 #: versions that vendors' images carry in their environment.
-_VENDOR_NAMES = ("NVIDIA_PRODUCT_NAME", "NVIDIA_PYTORCH_VERSION", "NVIDIA_TENSORFLOW_VERSION", "NVIDIA_JAX_VERSION",
+VENDOR_NAMES = ("NVIDIA_PRODUCT_NAME", "NVIDIA_PYTORCH_VERSION", "NVIDIA_TENSORFLOW_VERSION", "NVIDIA_JAX_VERSION",
                  "NVIDIA_BUILD_ID", "DLC_CONTAINER_TYPE")
 #: labels that name an image or its making; others may hold anything.
-_LABELS = ("org.opencontainers.image.version", "org.opencontainers.image.revision",
+LABELS = ("org.opencontainers.image.version", "org.opencontainers.image.revision",
            "org.opencontainers.image.ref.name", "org.opencontainers.image.base.name",
            "org.opencontainers.image.base.digest", "org.label-schema.usage.singularity.deffile.from",
            "com.nvidia.build.id", "com.nvidia.build.ref")
-_FROM, _BASE_NAME, _BASE_DIGEST = _LABELS[5], _LABELS[3], _LABELS[4]
+_FROM, _BASE_NAME, _BASE_DIGEST = LABELS[5], LABELS[3], LABELS[4]
 #: lines of a definition file that only name where the image comes from.
 _HEADER = ("bootstrap", "from", "registry", "namespace", "includecmd")
 _LONGEST = 512
@@ -144,7 +144,7 @@ def _enroot(system: System) -> Iterator[Piece]:
         name, _, value = line.lstrip("# ").partition(" ")
         if "://" in name and not value:
             yield from _reference(name, "/etc/rc", "self-declared")
-        elif name in _LABELS and value:
+        elif name in LABELS and value:
             yield _piece("label", f"{name}={value.strip()}", "/etc/rc", "self-declared")
     yield from _vendor_lines((_text(system, "/etc/environment") or "").splitlines(), "/etc/environment")
 
@@ -162,7 +162,7 @@ def _apptainer(system: System) -> Iterator[Piece]:
         return
     labels = {name: value for name, value in _json_object(text).items() if isinstance(value, str)}
     source = "/.singularity.d/labels.json"
-    for name in _LABELS:
+    for name in LABELS:
         if labels.get(name):
             yield _piece("label", f"{name}={labels[name]}", source, "self-declared")
     base = labels.get(_FROM, "")
@@ -188,13 +188,13 @@ def _same_image(short: str, full: str) -> bool:
 def _vendor(system: System) -> Iterator[Piece]:
     """Yield versions from variables of a vendor's image."""
     environ = system.environ
-    yield from _vendor_lines([f"{name}={environ[name]}" for name in _VENDOR_NAMES if environ.get(name)], "variable")
+    yield from _vendor_lines([f"{name}={environ[name]}" for name in VENDOR_NAMES if environ.get(name)], "variable")
 
 
 def _vendor_lines(lines: list[str], source: str) -> Iterator[Piece]:
     for line in lines:
         name, _, value = line.partition("=")
-        if name in _VENDOR_NAMES and value:
+        if name in VENDOR_NAMES and value:
             yield _piece("label", f"{name}={value.strip()}", source if source[0] == "/" else name, "hinted")
 
 
