@@ -89,7 +89,7 @@ def _is_told_once(label: str) -> bool:
 
 def _label(told: str) -> str:
     """Return a label in lower case without emphasis, pictures and what stands in brackets behind it."""
-    bare = _PICTURES.sub("", told.replace("`", "").replace("*", "")).strip().lower()
+    bare = _PICTURES.sub("", told.replace("`", "").replace("*", "")).strip().lower().rstrip("?")
     return bare if bare in _EVERY_GPU else _IN_BRACKETS.sub("", bare)
 
 
@@ -146,7 +146,6 @@ def _remark(values: dict[str, str], notes: list[str]) -> None:
     configured = [f"{key} {values[key]}" for key in _CONFIGURED if values.get(key)]
     if configured:
         notes.append("accelerate's default configuration, which a run need not have used: " + ", ".join(configured))
-    if not is_silent(values.get("using distributed or parallel set-up in script?", "")):
-        told = values["using distributed or parallel set-up in script?"]
-        if not told.startswith("<"):
-            notes.append(f"distributed or parallel set-up in the script: {told[:80]}")
+    told = values.get("using distributed or parallel set-up in script", "")
+    if not is_silent(told) and not told.startswith("<"):
+        notes.append(f"distributed or parallel set-up in the script: {told[:80]}")
