@@ -152,6 +152,14 @@ def note_module(torch: Any, module: Any) -> None:
     inprocess_model.note_module(torch, module, STATE.seen)
 
 
+def note_optimizer(optimizer: Any) -> None:
+    """Note the first step: the pass before it was whole, and its optimizer may split its states."""
+    from .probes import inprocess_sharding
+
+    STATE.seen.whole_pass = True
+    inprocess_sharding.note_optimizer(optimizer, STATE.seen)
+
+
 def add_stated(overrides: dict[str, Any]) -> None:
     """Add what watchers saw and what the user declared to the facts of a look; what was read stands above."""
     from . import declared

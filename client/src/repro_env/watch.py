@@ -132,17 +132,20 @@ class Watch:
         if not self.stepped:
             process.STATE.seen.forget_autocast()
 
-    def _after_step(self, *_: Any) -> None:
+    def _after_step(self, optimizer: Any = None, *_: Any) -> None:
         """Torch's global hook after ``Optimizer.step``. It stays registered: removing it here breaks torch's loop."""
         if self.stepped:
             if self.watchers:
                 self._end_watchers()
             return
         self.stepped = True
-        guarded(self._step_done)()
+        guarded(self._step_done)(optimizer)
         self._take("first-step")
 
-    def _step_done(self) -> None:
+    def _step_done(self, optimizer: Any) -> None:
+        from . import process
+
+        process.note_optimizer(optimizer)
         self._leave_forward()
         self._told_elsewhere()
         for watcher in self.watchers:
@@ -166,6 +169,7 @@ class Watch:
         self._calls_left -= 1
         if id(module) == self._outermost:
             self._outermost = None
+            process.STATE.seen.whole_pass = True
             if not self.looked and not torch.is_grad_enabled():
                 self._take("first-forward")
         if self._calls_left <= 0:

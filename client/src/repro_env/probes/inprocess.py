@@ -33,7 +33,7 @@ class Seen:
 
     def __init__(self) -> None:
         self.settled = False  #: the program has computed: a step, a forward pass, or it is over
-        self.whole_pass = False  #: a whole forward pass was made: an optimizer stepped, or the program is over
+        self.whole_pass = False  #: a forward pass of an outermost module came to its end, or an optimizer stepped
         self.torch_seed_at_import: int | None = None
         self.autocast: Any = unread("not-reported")
         self.group: tuple[str, int] | None = None  #: backend and size of the process group, also once it was left

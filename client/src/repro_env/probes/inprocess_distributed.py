@@ -103,7 +103,7 @@ def ddp(modules: Any, seen: Seen) -> dict[str, Any]:
         "ddp_bucket_mb": ", ".join(sorted({megabytes(int(module.bucket_bytes_cap)) for module in found})),
         "static_graph": any(bool(module.static_graph) for module in found),
         "ddp_buckets": buckets(found) if whole else unread("not-reported"),
-        "sharding": "none"}
+        "sharding": "zero-1" if seen.sharded_optimizer else "none"}
     if len(size) == 1:
         facts["data_parallel"] = size.pop()
     if whole:

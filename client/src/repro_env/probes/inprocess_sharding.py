@@ -40,13 +40,13 @@ def sharded(modules: Any, seen: Seen) -> dict[str, Any]:
     first, second = inprocess_model.wrappers(seen, "fsdp"), inprocess_model.wrappers(seen, "fsdp2")
     words = {first_generation(module) for module in first} | ({second_generation(second)} if second else set())
     words |= {_megatron(module) for module in inprocess_model.wrappers(seen, "megatron")}
-    facts: dict[str, Any] = {}
-    if words:
-        facts["sharding"] = ", ".join(sorted(words))
     if seen.sharded_optimizer and not words:
-        facts["sharding"] = "zero-1"
+        words = {"zero-1"}
+    facts: dict[str, Any] = {"sharding": ", ".join(sorted(words))} if words else {}
     sizes = {module.process_group.size() for module in first
              if "hybrid" not in first_generation(module)}
+    sizes |= {int(group.mesh_info.mesh.size()) for module in second for group in _groups(module)
+              if not group.mesh_info.mesh.mesh_dim_names}
     sizes |= {len(module.device_ids) for module in inprocess_model.wrappers(seen, "dp") if module.device_ids}
     if len(sizes) == 1:
         facts["data_parallel"] = sizes.pop()
@@ -71,8 +71,9 @@ def second_generation(found: list[Any]) -> str:
         strategy = "full_shard"
     else:
         strategy = "shard_grad_op"
-    policies = sorted({_mixed(group.mp_policy) for group in groups})
-    return f"fsdp2 {strategy}{'|'.join(policies)}"
+    policies = {_mixed(group.mp_policy) for group in groups}
+    mixed = "" if len(policies) < 2 else " " + "|".join(sorted(policy.strip() or "unchanged" for policy in policies))
+    return f"fsdp2 {strategy}{mixed or ''.join(policies)}"
 
 
 def _groups(module: Any) -> list[Any]:
