@@ -12,6 +12,7 @@ from . import ids, jobs
 from .canonical import check_canonical, digest
 from .errors import InvalidDocument, ProbeFailed
 from .fingerprint.facts import SCHEMA_VERSION, is_unread, unread
+from .names import Mask, clear
 from .probes import PROBES, container
 from .probes.keys import FRAMEWORK, FRAMEWORKS, LIBRARIES, LIBRARY, blank, blank_of
 from .probes.look import Look, Timed
@@ -38,12 +39,15 @@ def capture(  # noqa: PLR0913 - one keyword for each thing that a caller may kno
         system: System, *, vantage: str = "prologue", subject: str | None = None, python: str | None = None,
         budget_s: float = BUDGET_S, run_id: str | None = None, project: str | None = None, group: str | None = None,
         labels: dict[str, str] | None = None, sequence: int = 0, moment: str | None = None,
-        overrides: dict[str, Any] | None = None, memory: Memory | None = None) -> dict[str, Any]:
+        mask: Mask | None = None, overrides: dict[str, Any] | None = None,
+        memory: Memory | None = None) -> dict[str, Any]:
     """Return one observation as a document that ``fingerprint.validate`` accepts. Never raises for the machine.
 
     ``subject`` is detected when not given: ``process`` at the vantages process and exit, ``node`` in a Slurm Prolog
     on the host, else ``environment``. ``python`` names the interpreter whose environment is looked at, from files;
     without it the first on PATH at the vantage prologue, the running one in a process.
+
+    ``mask`` says which names of people and machines become pseudonyms.
 
     ``overrides`` holds what an observer inside the process read better, laid over the probes' facts::
 
@@ -67,8 +71,10 @@ def capture(  # noqa: PLR0913 - one keyword for each thing that a caller may kno
     for path, facts in overrides.items():
         if path not in _NOT_SECTIONS:
             sections[path] = overlay(sections[path], facts)
+    clear(sections, system.environ)
     return _document(sections, overrides, _circumstances(
-        look, run_id=run_id, project=project, group=group, labels=labels or {}, sequence=sequence, moment=moment))
+        look, run_id=run_id, project=project, group=group, labels=labels or {}, sequence=sequence, moment=moment,
+        mask=mask or Mask()))
 
 
 def _remembered(look: Look, memory: Memory) -> dict[str, dict[str, Any]]:
@@ -134,7 +140,7 @@ def _guarded(path: str, probe: Callable[[System, Look], dict[str, Any]], look: L
 
 
 def _circumstances(look: Look, *, run_id: str | None, project: str | None, group: str | None, labels: dict[str, str],
-                   sequence: int, moment: str | None) -> dict[str, Any]:
+                   sequence: int, moment: str | None, mask: Mask) -> dict[str, Any]:
     """Return the capture part: who, where, when and how; what probes noted for it in ``look`` stands above."""
     system, environ = look.system, look.system.environ
     now_s = system.now()
@@ -145,6 +151,7 @@ def _circumstances(look: Look, *, run_id: str | None, project: str | None, group
         process["device_ids"] = list(look.device_ids)
     run, run_source = ids.run_identity(environ, now_s, given=run_id, subject=look.subject)
     segment = jobs.segment(job, environ)
+    mask.apply(job, process, run or str(job["job_id"]))
     owner = run or f"{job['cluster']}/{job['job_id']}/{job['restart']}"
     unseen = unread("other-subject" if look.subject == "node" else "not-reported")
     return {

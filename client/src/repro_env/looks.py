@@ -83,6 +83,7 @@ def told_here(vantage: str) -> Readings:
 def look(vantage: str, moment: str, told: Readings | None = None) -> dict[str, Any]:
     """Return the document of one look at this process."""
     from .capture import capture
+    from .names import Mask
 
     state = process.STATE
     system = System()
@@ -96,7 +97,7 @@ def look(vantage: str, moment: str, told: Readings | None = None) -> dict[str, A
         system, vantage=vantage, subject="process", budget_s=PROBES_S, run_id=run_id,
         project=given.get("project", chosen.project), group=given.get("group", chosen.group),
         labels={**chosen.labels, **given.get("labels", {})}, sequence=state.sequence, moment=moment,
-        overrides=overrides, memory=state.memory)
+        mask=Mask(chosen.mask, chosen.mask_key), overrides=overrides, memory=state.memory)
     state.sequence += 1
     if state.first_stack is None:
         state.first_stack = document["stack"]

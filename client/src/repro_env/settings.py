@@ -73,6 +73,16 @@ def _watch(value: Any) -> tuple[str, ...]:
     return tuple(name for name in names if name)
 
 
+def _masks(value: Any) -> tuple[str, ...]:
+    """Return which names to mask, from a list or from words separated by commas."""
+    from .names import KINDS
+
+    kinds = [item.strip() for item in value.split(",")] if isinstance(value, str) else value
+    if not isinstance(kinds, (list, tuple)) or not all(kind in KINDS for kind in kinds):
+        raise UsageError(f"expected {', '.join(KINDS)}, or one of them, got {value!r}")
+    return tuple(kinds)
+
+
 def label(text: str) -> tuple[str, str]:
     """Return name and value of ``k=v``; raise ``UsageError`` for anything else, and for what looks like a secret."""
     from .variables import looks_secret
@@ -90,7 +100,10 @@ def label(text: str) -> tuple[str, str]:
 READERS: dict[str, Callable[[Any], Any]] = {
     "server": _text, "token": _text, "project": _name, "group": _name, "run_id": _name, "labels": _labels,
     "timeout_s": _seconds, "spool": _text, "python": _text, "watch": _watch,
+    "mask": _masks, "mask_key": _text,
 }
+#: settings that are never shown nor handed on.
+SECRET = ("token", "mask_key")
 #: what a settings file may hold; a run id belongs to one run.
 FILE_KEYS = tuple(name for name in READERS if name != "run_id")
 
@@ -103,8 +116,8 @@ def variable(name: str) -> str:
 class Settings:
     """The settings in force. ``sources`` says which source set each: flag, variable, or the path of a file."""
 
-    __slots__ = ("group", "labels", "project", "python", "run_id", "server", "sources", "spool", "timeout_s", "token",
-                 "warnings", "watch")
+    __slots__ = ("group", "labels", "mask", "mask_key", "project", "python", "run_id", "server", "sources", "spool",
+                 "timeout_s", "token", "warnings", "watch")
 
     def __init__(self) -> None:
         self.server: str | None = None
@@ -117,21 +130,25 @@ class Settings:
         self.spool: str | None = None
         self.python: str | None = None
         self.watch: tuple[str, ...] = ()
+        self.mask: tuple[str, ...] = ()  #: names of people and machines that become pseudonyms
+        self.mask_key: str = ""
         self.sources: dict[str, str] = {}
         self.warnings: list[str] = []
 
     def variables(self) -> dict[str, str]:
-        """Return the settings as the variables that would set them, for a child process; the token is left out."""
+        """Return the settings as the variables that would set them, for a child process; secrets are left out."""
         values = {variable(name): getattr(self, name) for name in self.sources
-                  if name not in ("token", "labels", "watch")}
+                  if name not in (*SECRET, "labels", "watch", "mask")}
         if "labels" in self.sources:
             values["REPRO_ENV_LABELS"] = ",".join(f"{name}={value}" for name, value in self.labels.items())
         if "watch" in self.sources:
             values["REPRO_ENV_WATCH"] = ",".join(self.watch)
+        if "mask" in self.sources:
+            values["REPRO_ENV_MASK"] = ",".join(self.mask)
         return {name: str(value) for name, value in values.items()}
 
     def __repr__(self) -> str:
-        shown = {name: "(set)" if name == "token" else getattr(self, name) for name in self.sources}
+        shown = {name: "(set)" if name in SECRET else getattr(self, name) for name in self.sources}
         return f"Settings({shown})"
 
 
@@ -173,7 +190,11 @@ def _apply(settings: Settings, name: str, value: Any, source: str, where: str) -
     try:
         _set(settings, name, value, source)
     except UsageError as error:
-        told = "the value is wrong" if name == "token" else str(error)
+        told = "the value is wrong" if name in SECRET else str(error)
+        if name == "mask":
+            from .names import KINDS
+
+            settings.mask = KINDS  # names that were meant to be hidden stay hidden
         settings.warnings.append(f"{where}: {told}; it is not used")
 
 

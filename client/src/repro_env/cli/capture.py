@@ -65,6 +65,7 @@ def main(values: dict[str, Any]) -> int:
 def _capture(values: dict[str, Any], started: float) -> bool:
     """Look, hand over where asked, keep and send; tell whether everything worked."""
     from ..capture import capture
+    from ..names import Mask
     from ..system import System
 
     strict = bool(values.get("strict"))
@@ -73,7 +74,7 @@ def _capture(values: dict[str, Any], started: float) -> bool:
     document = capture(
         System(), vantage="prologue", subject=values.get("subject"), python=settings.python,
         budget_s=settings.timeout_s * LOOK_SHARE, run_id=settings.run_id, project=settings.project,
-        group=settings.group, labels=settings.labels,
+        group=settings.group, labels=settings.labels, mask=Mask(settings.mask, settings.mask_key),
         overrides=_declared(values.get("declare") or [], tolerant=not strict))
     done = _hand_over(document, values) and done
     left_s = settings.timeout_s - (time.monotonic() - started)
