@@ -10,6 +10,8 @@ the order of the bus only where ``CUDA_DEVICE_ORDER`` says so, else by speed, wh
 from __future__ import annotations
 
 from ..errors import ProbeFailed
+from ..fingerprint.facts import unread
+from .keys import ACCELERATOR
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,17 +26,22 @@ _TWICE = "CUDA_VISIBLE_DEVICES names a device twice"
 
 
 class Chosen:
-    """The devices that a process can reach; ``exact`` when it is known which, and not only of what kind."""
+    """The devices that a process can reach; ``exact`` when it is known which, and not only of what kind.
 
-    __slots__ = ("devices", "exact")
+    Where a mask does not even tell the kind, ``problem`` says why, and each device has the facts that all it may be
+    share: no list is left open that a look at the node would fill with devices the process never had.
+    """
 
-    def __init__(self, devices: list[dict[str, Any]], *, exact: bool) -> None:
+    __slots__ = ("devices", "exact", "problem")
+
+    def __init__(self, devices: list[dict[str, Any]], *, exact: bool, problem: ProbeFailed | None = None) -> None:
         self.devices = devices
         self.exact = exact
+        self.problem = problem
 
 
 def of_cuda(found: list[dict[str, Any]], environ: Mapping[str, str]) -> Chosen:
-    """Return those of NVIDIA's devices that the mask leaves; raise ``ProbeFailed`` where it does not tell which.
+    """Return those of NVIDIA's devices that the mask leaves.
 
     ``found`` holds devices in the order of the bus, each with ``facts``, ``uuid``, and ``gpu`` and ``gpu_uuid`` of the
     whole device.
@@ -43,16 +50,37 @@ def of_cuda(found: list[dict[str, Any]], environ: Mapping[str, str]) -> Chosen:
     if mask is None:
         return Chosen(found, exact=True)
     by_bus = environ.get("CUDA_DEVICE_ORDER", "").strip() == "PCI_BUS_ID"
+    entries = [entry.strip() for entry in mask.split(",")]
+    try:
+        picked = _picked(found, entries)
+        by_index = any(entry.isdigit() for entry in entries[:len(picked)])
+        exact = not by_index or _order_known(found, picked, by_bus=by_bus)
+        return Chosen([found[place] for place in picked], exact=exact)
+    except ProbeFailed as problem:
+        sliced = len({device["gpu"] for device in found}) < len(found)
+        count = 1 if sliced else min(len(set(entries)), len(found))
+        return Chosen([_shared(found)] * count, exact=False, problem=problem)
+
+
+def _picked(found: list[dict[str, Any]], entries: list[str]) -> list[int]:
+    """Return the places that the entries name; raise ``ProbeFailed`` where they do not tell which."""
     picked: list[int] = []
-    for entry in mask.split(","):
-        place = _named(found, entry.strip()) if entry.strip()[:4] in ("GPU-", "MIG-") else _index(found, entry)
+    for entry in entries:
+        place = _named(found, entry) if entry[:4] in ("GPU-", "MIG-") else _index(found, entry)
         if place is None:
             break
         picked.append(place)
     if len(set(picked)) < len(picked):
         raise ProbeFailed("not-reported", _TWICE)
-    by_index = any(entry.strip().isdigit() for entry in mask.split(",")[:len(picked)])
-    return Chosen([found[place] for place in picked], exact=not by_index or _order_known(found, picked, by_bus=by_bus))
+    return picked
+
+
+def _shared(found: list[dict[str, Any]]) -> dict[str, Any]:
+    """Return a device of which only is known what all of ``found`` share."""
+    first = found[0]["facts"]
+    facts = {key: first[key] if all(device["facts"][key] == first[key] for device in found) else unread("not-reported")
+             for key in ACCELERATOR}
+    return {**found[0], "facts": facts, "uuid": None}
 
 
 def _named(found: list[dict[str, Any]], entry: str) -> int | None:
@@ -69,9 +97,8 @@ def _named(found: list[dict[str, Any]], entry: str) -> int | None:
     return whole[0]
 
 
-def _index(found: list[dict[str, Any]], entry: str) -> int | None:
+def _index(found: list[dict[str, Any]], text: str) -> int | None:
     """Return the device at an index; of devices cut into slices a process gets one slice, whatever the index."""
-    text = entry.strip()
     gpus = [device["gpu"] for device in found]
     if not (text.isascii() and text.isdigit()) or int(text) >= len(set(gpus)):
         return None

@@ -35,10 +35,9 @@ def read(look: Look) -> Part:
         return Part(*inprocess_devices.merged(told, found), pairs, states)
     if look.subject == "node" or not found:
         return Part([device["facts"] for device in found] or unread(_why_none(look)), _ids(found), pairs, states)
-    try:
-        chosen = masks.of_cuda(found, look.system.environ)
-    except ProbeFailed as error:
-        return Part(look.failed("accelerators.devices", error.code, error.message), unread(error.code), pairs, states)
+    chosen = masks.of_cuda(found, look.system.environ)
+    if chosen.problem is not None:
+        look.failed("accelerators.devices", chosen.problem.code, chosen.problem.message)
     return Part([device["facts"] for device in chosen.devices],
                 _ids(chosen.devices) if chosen.exact else unread("not-reported"), pairs, states)
 
