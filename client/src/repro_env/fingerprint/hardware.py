@@ -16,14 +16,17 @@ class Accelerator:
                            example="NVIDIA H100 80GB HBM3")
     compute_capability: Fact[str] = fact("CUDA compute capability, major.minor", source="nvml, torch", example="9.0")
     gfx_target: Fact[str] = fact("AMD instruction set target", source="sysfs, rocminfo, torch", example="gfx942")
-    sm_count: Fact[int] = fact("streaming multiprocessors (AMD: compute units) visible to a process",
-                               source="torch, nvml", example=132)
+    sm_count: Fact[int] = fact(
+        "streaming multiprocessors (AMD: compute units, Apple: GPU cores) visible to a process",
+        source="torch, nvml, sysfs, system_profiler", example=132)
     threads_per_sm: Fact[int] = fact("maximum resident threads of one SM", source="torch, device attribute",
                                      example=2048)
     memory_bytes: Fact[int] = fact("device memory in bytes", source="nvml, nvidia-smi", example=85520809984)
-    mig_profile: Fact[str] = fact("MIG profile of the slice, null when MIG is off", source="nvml", example="3g.40gb")
-    ecc: Fact[bool] = fact("whether ECC is in force", source="nvml", example=True)
-    form_factor: Fact[str] = fact("SXM, PCIe, OAM, ...", source="nvml, name", example="SXM")
+    mig_profile: Fact[str] = fact(
+        "slice of a device: MIG profile, or AMD's compute partition mode other than SPX; null for a whole device",
+        source="nvml, nvidia-smi, sysfs, torch", example="3g.40gb")
+    ecc: Fact[bool] = fact("whether ECC is in force", source="nvml, nvidia-smi, sysfs", example=True)
+    form_factor: Fact[str] = fact("SXM, PCIe, OAM, ...", source="name, nvml", example="SXM")
 
 
 @dataclass(frozen=True)
@@ -31,10 +34,11 @@ class Accelerators:
     """The devices a process on this machine can reach, and how they are joined."""
 
     devices: Fact[tuple[Accelerator, ...]] = fact(
-        "devices in canonical order; null when there is surely none", source="nvml, /proc/driver/nvidia, nvidia-smi",
-        example=None)
-    interconnect: Fact[str] = fact("strongest link between devices: nvlink, pcie, xgmi", source="nvml",
-                                   example="nvlink")
+        "devices that a process of this environment can reach, in canonical order; null when there is surely none",
+        source="nvml, nvidia-smi, /proc/driver/nvidia, sysfs, system_profiler, torch", example=None)
+    interconnect: Fact[str] = fact(
+        "strongest link between the node's devices: nvlink, xgmi, pcie; null with one device; masks do not count",
+        source="nvml, sysfs", example="nvlink")
     links: Fact[tuple[str, ...]] = fact(
         "how pairs of the node's devices are joined, each kind with its number of pairs, sorted; masks do not count",
         source="nvml, sysfs", example=["nvlink-18 x 28"])
@@ -63,8 +67,9 @@ class Cpu:
     architecture: Fact[str] = fact("machine architecture", source="uname", example="x86_64")
     vendor: Fact[str] = fact("vendor identification", source="/proc/cpuinfo", example="GenuineIntel")
     model: Fact[str] = fact("model name", source="/proc/cpuinfo", example="Intel(R) Xeon(R) Platinum 8481C")
-    microarchitecture: Fact[str] = fact("family-model of x86, implementer-part of Arm",
-                                        source="/proc/cpuinfo", example="6-143")
+    microarchitecture: Fact[str] = fact(
+        "family-model of x86, implementer-part of Arm (unlike cores joined by +), cpufamily of Apple silicon",
+        source="/proc/cpuinfo, sysctl", example="6-143")
     instruction_sets: Fact[tuple[str, ...]] = fact("instruction sets that steer dispatch, sorted",
                                                    source="/proc/cpuinfo flags", example=["avx2", "avx512f", "fma"])
     cores: Fact[int] = fact("logical processors online", source="/proc/cpuinfo", example=64)
@@ -79,7 +84,7 @@ class System:
     """Operating system and the text environment."""
 
     os_family: Fact[str] = fact("linux, windows, macos", source="uname", example="linux")
-    os_name: Fact[str] = fact("pretty name of the distribution", source="/etc/os-release",
+    os_name: Fact[str] = fact("pretty name of the distribution", source="/etc/os-release, SystemVersion.plist",
                               example="Ubuntu 22.04.4 LTS")
     kernel: Fact[str] = fact("kernel release", source="uname", example="5.15.0-105-generic")
     libc: Fact[str] = fact("C library and version", source="confstr", example="glibc 2.35")
