@@ -127,14 +127,15 @@ def _determinism() -> Document:
             "mkldnn_deterministic": False, "tunable_op": False, "tensorflow_op_determinism": None,
             "xla_deterministic": None, "nondeterministic_kernels": [], "cudnn_benchmark_limit": 10,
             "sdp_priority": ["flash", "mem_efficient", "math", "cudnn"], "preferred_blas": "default",
-            "preferred_linalg": "default", "inductor": None, "compile_cache": None, "jax_prng": None}
+            "preferred_linalg": "default", "inductor": None, "compile_cache": None, "jax_prng": None,
+            "tensorflow_onednn": None, "tensorflow_jit": None}
 
 
 def _threads() -> Document:
     return {"torch_intraop": 8, "torch_interop": 4, "openmp": 8, "mkl": 8,
             "blas_pools": [{"library": "openblas", "version": "0.3.30", "architecture": "SkylakeX", "threads": 8}],
             "affinity_count": 8, "cgroup_limit_millicpu": None, "openmp_pools": {"libgomp": 8},
-            "tensorflow_intraop": None, "tensorflow_interop": None}
+            "tensorflow_intraop": None, "tensorflow_interop": None, "scikit_learn": None}
 
 
 def _processor() -> Document:
@@ -158,7 +159,7 @@ def _program() -> Document:
         "layout": {"world_size": 1, "data_parallel": 1, "tensor_parallel": 1, "pipeline_parallel": 1,
                    "micro_batch": 16, "accumulation": 1, "dynamic_batching": False, "ddp_bucket_mb": None,
                    "static_graph": None, "context_parallel": 1, "expert_parallel": 1, "sharding": "none",
-                   "ddp_buckets": None},
+                   "ddp_buckets": None, "jax_devices": None},
         "model": {"training": True, "batch_norm": "train", "attention": "sdpa", "compile": False},
         "declared": {"values": None}}
 

@@ -91,6 +91,10 @@ class Determinism:
         source="files", example="sha256:" + "0" * 64)
     jax_prng: Fact[str] = fact("JAX's default generator, and whether its bits do not depend on sharding", source="jax",
                                example="threefry2x32, partitionable")
+    tensorflow_onednn: Fact[bool] = fact("whether TensorFlow takes oneDNN's kernels on the CPU", source="tensorflow",
+                                         example=True)
+    tensorflow_jit: Fact[bool] = fact("whether TensorFlow compiles by XLA on its own: tf.config.optimizer.get_jit()",
+                                      source="tensorflow", example=False)
 
 
 @dataclass(frozen=True)
@@ -122,6 +126,8 @@ class Threads:
                                          source="tensorflow", example=8)
     tensorflow_interop: Fact[int] = fact("inter-op threads TensorFlow was told to use; 0: it decides",
                                          source="tensorflow", example=2)
+    scikit_learn: Fact[int] = fact("threads of scikit-learn's own loops; null where none of them has run",
+                                   source="scikit_learn", example=8)
 
 
 @dataclass(frozen=True)

@@ -81,6 +81,8 @@ class Layout:
                                source="hook, declared", example="fsdp full_shard")
     ddp_buckets: Fact[str] = fact("digest of DDP's gradient buckets as rebuilt after the first step", source="torch",
                                   example="sha256:" + "0" * 64)
+    jax_devices: Fact[int] = fact("devices of all ranks that JAX may spread arrays over; null when it started none",
+                                  source="jax", example=8)
 
 
 @dataclass(frozen=True)

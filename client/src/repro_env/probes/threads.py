@@ -22,7 +22,7 @@ def probe(system: System, look: Look) -> dict[str, Any]:
     return {
         "torch_intraop": early, "torch_interop": early, "openmp": early, "mkl": early, "blas_pools": early,
         "affinity_count": affinity_count(system), "cgroup_limit_millicpu": cgroup_limit(system),
-        "openmp_pools": early, "tensorflow_intraop": early, "tensorflow_interop": early,
+        "openmp_pools": early, "tensorflow_intraop": early, "tensorflow_interop": early, "scikit_learn": early,
     }
 
 
