@@ -29,7 +29,7 @@ class Watch:
 
     def __init__(self, look: Callable[[str], None], *, forward: bool = True, wanted: Iterable[str] = ()) -> None:
         self.look = look
-        self.forward = forward  #: whether forward passes are watched: those of a mere child say nothing
+        self.forward = forward  #: whether a pass without gradients calls for a look: that of a mere child does not
         self.looked = False
         self.stepped = False
         self.watchers = watchers.chosen(wanted)
@@ -69,8 +69,8 @@ class Watch:
 
     def forked(self) -> None:
         """A forked child is watched for steps of its own only."""
-        self.stepped = False
-        self._leave_forward()
+        self.stepped = self.forward = False
+        self._outermost = None
         self._end_watchers()
 
     def watch_too(self, wanted: Iterable[str]) -> None:
@@ -92,10 +92,9 @@ class Watch:
         register = getattr(optimizer, "register_optimizer_step_post_hook", None)
         if register is not None:
             self._handles.append(register(self._after_step))
-        if self.forward:
-            modules = sys.modules["torch.nn.modules.module"]
-            self._forward_handles = [modules.register_module_forward_pre_hook(self._before_forward),
-                                     modules.register_module_forward_hook(self._after_forward)]
+        modules = sys.modules["torch.nn.modules.module"]
+        self._forward_handles = [modules.register_module_forward_pre_hook(self._before_forward),
+                                 modules.register_module_forward_hook(self._after_forward)]
         for watcher in self.watchers:
             guarded(watcher.begin)(torch)
         process.prepare()
@@ -170,7 +169,7 @@ class Watch:
         if id(module) == self._outermost:
             self._outermost = None
             process.STATE.seen.whole_pass = True
-            if not self.looked and not torch.is_grad_enabled():
+            if self.forward and not self.looked and not torch.is_grad_enabled():
                 self._take("first-forward")
         if self._calls_left <= 0:
             self._leave_forward()
