@@ -15,6 +15,7 @@ from repro_env.fingerprint.facts import is_unread
 from repro_env.probes import amd, smi
 from repro_env.probes.driver import parse_version
 from repro_env.probes.nvml import form_factor
+from repro_env.probes.vendor import program
 from repro_env.system import System
 
 GOOD = ("NVIDIA H100 80GB HBM3, 81559, Enabled, Disabled, GPU-1, 550.54.15\n"
@@ -219,6 +220,31 @@ class TestSourcesInTurn:
         ids=["one-lost", "slice-without-device", "none", "empty", "older-ids"])
     def test_lines_of_the_list(self, text: str, expected: list[Any]) -> None:
         assert smi.parse_list(text) == expected
+
+
+class TestEmptyPath:
+    """A scheduler's prologue has no PATH: programs are found where they are installed."""
+
+    @pytest.mark.parametrize("path", ["/usr/bin", "/usr/lib/wsl/lib"])
+    def test_a_program_is_found_in_its_folder(self, path: str) -> None:
+        system = Changed("h100-node", PATH="")
+        system.commands = {}
+        system.texts = {f"{path}/nvidia-smi": ""}
+        assert program(system, "nvidia-smi", "/usr/bin", "/usr/lib/wsl/lib") == f"{path}/nvidia-smi"
+
+    def test_a_program_on_the_path_is_started_by_its_name(self) -> None:
+        assert program(RecordedSystem("h100-node"), "nvidia-smi", "/usr/bin") == "nvidia-smi"
+
+    def test_a_program_that_is_nowhere_is_missing_by_its_name(self) -> None:
+        assert program(Changed("cpu-container", PATH=""), "nvidia-smi", "/usr/bin") == "nvidia-smi"
+
+    def test_the_table_is_read_with_an_empty_path(self) -> None:
+        system = Changed("h100-node", PATH="")
+        (answer,) = system.commands.values()
+        (query,) = system.commands
+        system.commands = {f"/usr/bin/{query}": answer}
+        system.texts = {"/usr/bin/nvidia-smi": ""}
+        assert devices_of(system)[0][0]["compute_capability"] == "9.0"
 
 
 class TestNothingGiven:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from ..fingerprint.facts import is_unread, unread
 from . import pci
 from .keys import ACCELERATOR, SECTIONS, blank_of
-from .part import Part
+from .vendor import Part
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from ..errors import ProbeFailed
 from ..fingerprint.facts import is_unread, unread
 from . import inprocess_devices, masks
 from .keys import ACCELERATOR, STATE, blank_of
-from .part import Part
+from .vendor import Part, program
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -179,21 +179,22 @@ def _name_the_nameless(look: Look, found: list[dict[str, Any]]) -> None:
     """Ask the vendor's tools for names that no file has; a tool that is missing or hangs leaves them unread."""
     if not found or not any(is_unread(device["facts"]["name"]) for device in found):
         return
-    for argv, parse in ((["rocm-smi", "--showproductname", "--json"], rocm_smi_names),
-                        (["amd-smi", "static", "--asic", "--json"], amd_smi_names)):
-        if look.system.executable(argv[0]) is None:
+    for name, options, parse in (("rocm-smi", ("--showproductname", "--json"), rocm_smi_names),
+                                 ("amd-smi", ("static", "--asic", "--json"), amd_smi_names)):
+        path = program(look.system, name, "/opt/rocm/bin")
+        if look.system.executable(path) is None:
             continue
         try:
-            names = parse(json.loads(look.run(argv, argv[0])))
+            names = parse(json.loads(look.run([path, *options], name)))
         except ProbeFailed as error:
             look.failed("accelerators", error.code, error.message)
             continue
         except (ValueError, TypeError, KeyError, AttributeError):
-            look.failed("accelerators", "failed", f"{argv[0]} answered something other than the JSON it was asked for")
+            look.failed("accelerators", "failed", f"{name} answered something other than the JSON it was asked for")
             continue
         if len(names) == len(found):
-            for device, name in zip(found, names):
-                device["facts"].update(name=name, form_factor=form_factor(name))
+            for device, told in zip(found, names):
+                device["facts"].update(name=told, form_factor=form_factor(told))
             return
 
 

@@ -11,7 +11,7 @@ import json
 from ..errors import ProbeFailed
 from ..fingerprint.facts import unread
 from .keys import ACCELERATOR, blank_of
-from .part import Part
+from .vendor import Part, program
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from .look import Look
 
 #: trees and names that are asked for.
-_SYSCTL = ["sysctl", "hw.model", "hw.optional", "hw.cpufamily", "machdep.cpu", "kern.hv_vmm_present"]
-_PROFILER = ["system_profiler", "SPDisplaysDataType", "-json"]
+_NAMES = ("hw.model", "hw.optional", "hw.cpufamily", "machdep.cpu", "kern.hv_vmm_present")
+_PROFILER = ("SPDisplaysDataType", "-json")
 #: system_profiler looks at every display and takes its time.
 _PROFILER_LIMIT_S = 1.0
 #: name below hw.optional -> the kernel flag of Linux for the same instructions.
@@ -38,7 +38,7 @@ def answers(look: Look) -> dict[str, str]:
     """Return what sysctl says, by name; raise ``ProbeFailed``."""
     if "sysctl" not in look.findings:
         try:
-            look.findings["sysctl"] = parse(look.run(_SYSCTL, "sysctl"))
+            look.findings["sysctl"] = parse(look.run([program(look.system, "sysctl", "/usr/sbin"), *_NAMES], "sysctl"))
         except ProbeFailed as error:
             look.findings["sysctl"] = error
     found = look.findings["sysctl"]
@@ -87,7 +87,8 @@ def virtualisation(look: Look) -> Any:
 def devices(look: Look) -> Part:
     """Return the GPUs as system_profiler lists them; on Apple silicon without it, the one that is part of the chip."""
     try:
-        found = listed(json.loads(look.run(_PROFILER, "system_profiler", _PROFILER_LIMIT_S)))
+        path = program(look.system, "system_profiler", "/usr/sbin")
+        found = listed(json.loads(look.run([path, *_PROFILER], "system_profiler", _PROFILER_LIMIT_S)))
         look.sources["accelerators"] = "system_profiler"
     except ProbeFailed as error:
         look.failed("accelerators", error.code, error.message)

@@ -9,7 +9,7 @@ from ..errors import ProbeFailed
 from ..fingerprint.facts import unread
 from . import inprocess_devices, masks, nvml, pci, smi
 from .keys import ACCELERATOR, STATE, blank_of
-from .part import Part
+from .vendor import Part
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from .nvml import Nvml
 
-#: NVML_NVLINK_MAX_LINKS of the newest header; a device answers an error at the first number that it does not have.
+#: NVML_NVLINK_MAX_LINKS of the newest header; a device answers an error at numbers that it does not have.
 MOST_LINKS = 36
 #: nvmlGpuTopologyLevel_t -> the word that nvidia-smi's matrix has for it.
 RELATIONS = {0: "board", 10: "pix", 20: "pxb", 30: "phb", 40: "node", 50: "sys"}
@@ -60,7 +60,7 @@ def active_links(nvml: Nvml, handle: Any, places: set[tuple[int, ...]]) -> Links
             up = nvml.number("nvmlDeviceGetNvLinkState", handle, link) == 1
         except ProbeFailed as error:
             if error.code == "not-reported":
-                break
+                continue
             raise
         if not up:
             continue

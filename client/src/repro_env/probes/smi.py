@@ -6,6 +6,7 @@ from ..errors import ProbeFailed
 from ..fingerprint.facts import unread
 from . import nvml
 from .keys import ACCELERATOR, STATE, blank_of
+from .vendor import program
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -47,8 +48,12 @@ def _table(look: Look) -> list[dict[str, str]]:
         return [{"compute_cap": "", **row} for row in _query(look, _QUERY)]  # drivers before 510 lack compute_cap
 
 
+def _smi(look: Look) -> str:
+    return program(look.system, "nvidia-smi", "/usr/bin", "/usr/lib/wsl/lib")
+
+
 def _query(look: Look, columns: tuple[str, ...]) -> list[dict[str, str]]:
-    text = look.run(["nvidia-smi", f"--query-gpu={','.join(columns)}", "--format=csv,noheader,nounits"], "nvidia-smi")
+    text = look.run([_smi(look), f"--query-gpu={','.join(columns)}", "--format=csv,noheader,nounits"], "nvidia-smi")
     rows = [dict(zip(columns, (cell.strip() for cell in line.split(","))))
             for line in text.splitlines() if line.strip()]
     if not rows or not all(len(row) == len(columns) and row["memory.total"].isdigit() and
@@ -77,7 +82,7 @@ def _found(index: int, facts: dict[str, Any], uuid: str, gpu_uuid: str) -> dict[
 
 
 def _list(look: Look) -> list[tuple[str, str, list[tuple[str, str]]]]:
-    found = parse_list(look.run(["nvidia-smi", "-L"], "nvidia-smi"))
+    found = parse_list(look.run([_smi(look), "-L"], "nvidia-smi"))
     if not found:
         raise ProbeFailed("failed", "nvidia-smi listed no device")
     return found
