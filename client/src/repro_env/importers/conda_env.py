@@ -59,7 +59,7 @@ def read(text: Text) -> Reading | None:
     notes = remarks(found)
     if not found.exported:
         notes.insert(0, "an environment file without builds says what was asked for, not what was installed")
-    whole = found.exported and not found.cut and list(found.value)[-1] != "dependencies"
+    whole = (not found.cut and list(found.value)[-1] != "dependencies") or None
     sections = inventory.sections([*found.pip, *found.conda], notes, whole=whole) if found.exported \
         else asked_for(found, notes)
     values = _variables(found.value.get("variables"))

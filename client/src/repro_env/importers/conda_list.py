@@ -60,9 +60,9 @@ def _reading(lines: tuple[str, ...], first: int, parse: Any, *, pip_too: bool = 
     if not found:
         return None
     notes = [] if pip_too else ["the list holds conda's packages only: what pip installed is not told"]
-    whole = pip_too and any(lines[end:])
-    sections = inventory.sections(found, notes, whole=whole)
-    return Reading(NAME, sections, tuple(notes), first, not any(lines[end:]), end - first)
+    cut = not any(lines[end:])
+    sections = inventory.sections(found, notes, whole=pip_too and (not cut or None))
+    return Reading(NAME, sections, tuple(notes), first, cut, end - first)
 
 
 def _is_aside(line: str) -> bool:
@@ -125,7 +125,7 @@ def _json(lines: tuple[str, ...]) -> Reading | None:
         return None
     items = opened.value[:MOST_ROWS]
     notes: list[str] = []
-    sections = inventory.sections([row for row in map(_item_row, items) if row], notes, whole=not opened.cut)
+    sections = inventory.sections([row for row in map(_item_row, items) if row], notes, whole=not opened.cut or None)
     platforms = {str(item.get("platform")) for item in items if isinstance(item, dict)} - {"noarch", "pypi", "None"}
     return _on(Reading(NAME, sections, tuple(notes), opened.first_line, opened.cut, opened.length),
                platforms.pop() if len(platforms) == 1 else None)

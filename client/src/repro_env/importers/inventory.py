@@ -46,10 +46,13 @@ _COMMIT = re.compile(r"[0-9a-f]{7,64}")
 Sections = dict[str, dict[str, Any]]
 
 
-def sections(found: list[Row], notes: list[str], *, whole: bool = False) -> Sections:
-    """Return what the rows state. ``whole``: the list surely holds everything that is installed."""
+def sections(found: list[Row], notes: list[str], *, whole: bool | None = False) -> Sections:
+    """Return what the rows state.
+
+    ``whole``: the list surely holds everything that is installed; ``None``: it does unless the end is missing.
+    """
     believed = rows.chosen(found, notes)
-    frameworks = {name: framework(name, believed, whole=whole) for name in FRAMEWORKS}
+    frameworks = {name: framework(name, believed, whole=whole is True) for name in FRAMEWORKS}
     result: Sections = {"distributions": rows.listed(believed, complete=whole), "frameworks": frameworks,
                         "libraries": libraries(believed, frameworks["torch"], notes)}
     python = believed.get("python")

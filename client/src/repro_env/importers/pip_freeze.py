@@ -24,7 +24,7 @@ _EGG = re.compile(r"[#&]egg=([A-Za-z0-9][\w.-]{0,120})")
 _EDITABLE_COMMENT = re.compile(
     r"#+ *(?:!! )?Editable (?:Git )?install .{0,200}\(" + _NAME + r"={2,3}(\d[\w.+!-]{0,120})\)")
 _BOUND = re.compile(_NAME + r"(?:\s{0,4}(?:[<>!~=]=?|===)\s{0,4}[\w.*+!,<>=~ -]{1,120})?")
-_OPTION = re.compile(r"(?:-[cfir]\s|--[a-z-]{2,40}(?:[\s=]|$))")
+_OPTION = re.compile(r"(?:-[cefir]\s|--[a-z-]{2,40}(?:[\s=]|$))")
 #: rows that make a text a list when something else stands beside them.
 _FEWEST = 3
 MOST_ROWS = 20_000

@@ -41,13 +41,15 @@ def _table(lines: tuple[str, ...]) -> Reading | None:
         return None
     below = lines[header + 1:header + 3]
     start = header + 2 if below and _RULE.fullmatch(below[0][:2000]) else header + 1
-    return _reading(lines, header, start, row_of)
+    return _reading(lines, header, start, row_of, headed=True)
 
 
 def _old(lines: tuple[str, ...]) -> Reading | None:
     start = next((number for number, line in enumerate(lines)
                   if all(map(old_row_of, lines[number:number + _FEWEST]))), None)
-    return None if start is None or len(lines) - start < _FEWEST else _reading(lines, start, start, old_row_of)
+    if start is None or len(lines) - start < _FEWEST:
+        return None
+    return _reading(lines, start, start, old_row_of, headed=False)
 
 
 def old_row_of(line: str) -> Row | None:
@@ -62,7 +64,9 @@ def _row(name: str, version: str, location: Any) -> Row:
     return inventory.pip_row(name, version, **({"editable": True} if editable else {}))
 
 
-def _reading(lines: tuple[str, ...], first: int, start: int, parse: Callable[[str], Row | None]) -> Reading | None:
+def _reading(lines: tuple[str, ...], first: int, start: int, parse: Callable[[str], Row | None], *,
+             headed: bool) -> Reading | None:
+    """Return what the rows from ``start`` on state; without a header they may be a selection."""
     found: list[Row] = []
     end = start
     while end < len(lines) and len(found) < MOST_ROWS:
@@ -74,10 +78,11 @@ def _reading(lines: tuple[str, ...], first: int, start: int, parse: Callable[[st
     if end == len(lines) and found:
         found.pop()  # the end of the text may have broken it
     notes: list[str] = []
-    whole = any(lines[end:])
+    cut = not any(lines[end:])
     if not found:
         return None
-    return Reading(NAME, inventory.sections(found, notes, whole=whole), tuple(notes), first, not whole, end - first)
+    sections = inventory.sections(found, notes, whole=headed and (not cut or None))
+    return Reading(NAME, sections, tuple(notes), first, cut, end - first)
 
 
 def _json(lines: tuple[str, ...]) -> Reading | None:
@@ -87,8 +92,8 @@ def _json(lines: tuple[str, ...]) -> Reading | None:
     found = [_row(item["name"], item["version"], item.get("editable_project_location"))
              for item in opened.value[:MOST_ROWS] if _is_item(item)]
     notes: list[str] = []
-    return Reading(NAME, inventory.sections(found, notes, whole=not opened.cut), tuple(notes), opened.first_line,
-                   opened.cut, opened.length)
+    sections = inventory.sections(found, notes, whole=not opened.cut or None)
+    return Reading(NAME, sections, tuple(notes), opened.first_line, opened.cut, opened.length)
 
 
 def _is_item(item: Any) -> bool:

@@ -93,10 +93,11 @@ def distributions(found: Packages) -> dict[str, Any]:
     return listed(found.rows, complete=False)
 
 
-def listed(rows: dict[str, Row], *, complete: bool) -> dict[str, Any]:
-    """Return the section ``distributions`` of rows by name."""
+def listed(rows: dict[str, Row], *, complete: bool | None) -> dict[str, Any]:
+    """Return the section ``distributions`` of rows by name. ``complete``: ``None`` where the text does not show it."""
+    whole = NOT_RECORDED if complete is None else complete
     if not rows:
-        return {"installed": NOT_RECORDED, "complete": False}
+        return {"installed": NOT_RECORDED, "complete": whole if complete is None else False}
     installed = [{
         "name": name, "version": row.version if row.version is not None else NOT_RECORDED,
         "origin": NOT_RECORDED if row.by_pip or BROKEN in (row.build, row.channel)
@@ -104,7 +105,7 @@ def listed(rows: dict[str, Row], *, complete: bool) -> dict[str, Any]:
         "revision": NOT_RECORDED, "editable": NOT_RECORDED, "shadowed": NOT_RECORDED, "record_digest": NOT_RECORDED,
         **row.source,
     } for name, row in sorted(rows.items())]
-    return {"installed": installed, "complete": complete}
+    return {"installed": installed, "complete": whole}
 
 
 def _joined(lines: list[str]) -> list[str]:

@@ -30,6 +30,7 @@ _PLATFORM_PYTHON = re.compile(r"\d+\.\d+\.\d+\S*")
 _FAMILIES = {"Linux": "linux", "Windows": "windows", "Darwin": "macos"}
 _MACHINES = {"amd64": "x86_64"}
 _DISTRIBUTION = re.compile(r"\('([^']{1,60})', '([^']{0,60})', '[^']{0,60}'\)")
+_LIBRARY_PATH = re.compile(r"LD_LIBRARY_PATH (?:is unset|(/\S{1,2000}))")
 _MOST_LINES = 5000
 
 Blocks = dict[str, list[str]]
@@ -53,6 +54,9 @@ def read(text: Text) -> Reading | None:
     if python:
         sections["python"] = python
     _add_cudnn(sections, blocks.get("cuda libs", []), notes)
+    path = next((match for match in map(_LIBRARY_PATH.fullmatch, blocks.get("env", ())) if match), None)
+    if path:
+        sections["variables"] = {"values": {"LD_LIBRARY_PATH": path[1]}}
     if any(line.strip(" .").lower() == "yes" for line in blocks.get("are we in docker", ())):
         sections["container"] = {"engine": "docker"}
     return Reading(NAME, sections, tuple(notes), start, not any(lines[end:]), max(1, len(blocks) * 2))
