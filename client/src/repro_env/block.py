@@ -1,7 +1,7 @@
 """``with repro_env.run(...)``: a block of a program that is observed without ``repro-env run``.
 
-The block is a run of its own, or part of the run that is being observed around it: an outer block, or the whole program
-under ``repro-env run``; then it only adds what it states. Its hooks are gone when it ends.
+The block is a run of its own, whose hooks are gone when it ends; or part of the run that is observed around it, an outer
+block or the whole program under ``repro-env run``: then what it states holds for that run from there on.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class Run:
         for name in self._wanted:
             if name and name not in NAMES:
                 process.say(f"run: watch: expected {' or '.join(NAMES)}, got {name!r}; it is not used")
-        self._before = {"overrides": state.overrides, "declared": state.declared}
+        self._before = {name: getattr(state, name) for name in ("overrides", "declared", "made_run_id")}
         stated = {name: value for name, value in self._stated.items() if value is not None}
         state.overrides = {**state.overrides, **checked(stated)}
         state.declared = {**state.declared, **declared.checked(self._declare, process.say)}
@@ -71,7 +71,6 @@ class Run:
 
         state = process.STATE
         self._owner = os.getpid()
-        self._before["made_run_id"] = state.made_run_id
         state.given_run_id = checked({"run_id": self._given}).get("run_id") if self._given else None
         state.begin_run()
         run_id, source = process.run_identity()
@@ -101,11 +100,10 @@ class Run:
                     looks.take("exit", "exit", deliver=True)
         finally:
             if self._owner is not None:
-                state.watch, state.given_run_id = None, None
-                state.made_run_id = self._before["made_run_id"]
+                state.watch, state.given_run_id, self._owner = None, None, None
+                for name, value in self._before.items():
+                    setattr(state, name, value)
                 injection.tell_children(None)
-                self._owner = None
-            state.overrides, state.declared = self._before["overrides"], self._before["declared"]
 
 
 def checked(values: Mapping[str, Any]) -> dict[str, Any]:

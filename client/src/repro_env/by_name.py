@@ -37,7 +37,8 @@ class Finder:
         from importlib.machinery import ModuleSpec
 
         running = sys.modules[self.package]
-        spec = ModuleSpec(name, _Loader(self.package + name[len(NAME):]), is_package=name == NAME)
+        loader: Any = _Loader(self.package + name[len(NAME):])
+        spec = ModuleSpec(name, loader, is_package=name == NAME)
         if name == NAME:
             spec.submodule_search_locations = list(running.__path__)
         return spec

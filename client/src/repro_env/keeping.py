@@ -52,7 +52,7 @@ def _send_all(waiting: list[Kept], chosen: Settings, *, last: bool) -> None:
     """Send in order, within the time of the settings; what cannot be sent stays in the spool."""
     from time import monotonic
 
-    from .delivery import SENT, send_kept, send_waiting
+    from .delivery import REFUSED, SENT, send_kept, send_waiting
 
     deadline = monotonic() + chosen.timeout_s
     for kept in waiting:
@@ -62,7 +62,7 @@ def _send_all(waiting: list[Kept], chosen: Settings, *, last: bool) -> None:
             return
         outcome = send_kept(kept, chosen, timeout_s=left_s)
         _tell(outcome)
-        if outcome.state != SENT and outcome.path is not None:
+        if outcome.state not in (SENT, REFUSED):
             return
     if last:
         send_waiting(os.environ, chosen, timeout_s=deadline - monotonic())

@@ -102,8 +102,9 @@ class Draws:
 
 
 def _by_name(operator: Any, arguments: tuple[Any, ...], options: dict[str, Any]) -> dict[str, Any]:
-    names = [argument.name for argument in operator._schema.arguments]
-    return {**dict(zip(names, arguments)), **options}
+    expected = operator._schema.arguments
+    defaults = {argument.name: argument.default_value for argument in expected if argument.has_default_value()}
+    return {**defaults, **dict(zip([argument.name for argument in expected], arguments)), **options}
 
 
 def _mode(base: Any, tag: Any, note: Any) -> Any:
