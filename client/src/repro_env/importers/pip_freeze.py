@@ -34,7 +34,7 @@ def read(text: Text) -> Reading | None:
     """Return what the first block of pinned rows states."""
     first, block, cut = _block(text.lines)
     found, bounds = _rows(block)
-    if not found or (len(found) < _FEWEST and _others(text.lines, first, len(block))):
+    if not found or (len(found) < _FEWEST and _others(text.lines, first, len(block) + cut)):
         return None
     notes = ["a list of this form may be a selection, and leaves pip out"]
     if bounds:
@@ -67,7 +67,7 @@ def _block(lines: tuple[str, ...]) -> tuple[int, list[str], bool]:
 
 def _begins(lines: tuple[str, ...], number: int) -> bool:
     """Tell whether the row is one of several, or the only thing the text says."""
-    following = [line for line in lines[number + 1:number + 6] if line][:2]
+    following = [line for line in lines[number + 1:number + 6] if line and line != FENCE][:2]
     return not following or any(_belongs(line) for line in following)
 
 
