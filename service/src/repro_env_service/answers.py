@@ -86,6 +86,15 @@ class RunSummary(BaseModel):
     last_received_at: str
 
 
+class SegmentSummary(BaseModel):
+    """One start of a run. ``segment`` is null where starts are not told apart; ``stacks`` counts distinct stacks."""
+
+    segment: str | None
+    started_at: str
+    ranks: Ranks
+    stacks: int
+
+
 class RunPage(BaseModel):
     """A page of runs, newest first; ``next`` is the relative address of the next page."""
 
@@ -105,6 +114,7 @@ class ObservationEntry(BaseModel):
     received_at: str
     node: str | None
     rank: int | None
+    segment: str | None
     digests: Digests
     labels: dict[str, Any]
     results: dict[str, Any]
@@ -112,8 +122,12 @@ class ObservationEntry(BaseModel):
 
 
 class RunDetail(RunSummary):
-    """A run with its observations, in the order of rank, vantage and time."""
+    """A run with its starts, and its observations in the order of rank and time.
 
+    ``ranks`` are those of the first start that was seen in part, else of the last.
+    """
+
+    segments: list[SegmentSummary]
     entries: list[ObservationEntry]
 
 
@@ -128,7 +142,7 @@ class StackDetail(BaseModel):
 
 
 class SideSummary(BaseModel):
-    """One side of a verdict: a run or a manifest."""
+    """One side of a verdict: a run or one start of it (``segment``), or a manifest."""
 
     run_id: str | None
     manifest: str | None
@@ -141,6 +155,7 @@ class SideSummary(BaseModel):
     ranks_seen: int
     world_size: int | None
     partial: bool
+    segment: str | None = None
 
 
 class Evidence(BaseModel):

@@ -10,7 +10,7 @@ import json
 from collections.abc import Callable, Iterable
 
 from repro_env.canonical import digest_bytes, encode
-from repro_env.comparability import runs
+from repro_env.comparability import runs, segments
 from repro_env.comparability.levels import Question
 from repro_env.comparability.reading import PROCESS_VANTAGES, Facts
 from repro_env.comparability.vector import Vector, project
@@ -25,17 +25,22 @@ QUESTIONS = (Question.COMPARE, Question.REPEAT)
 REFRESH_BATCH = 200
 
 
-def look_of(row: Observation) -> runs.Look:
+def look_of(row: Observation) -> segments.Look:
     """Return the look that an observation is."""
-    return runs.Look(row.id, row.vantage, row.subject, row.sequence, row.captured_at, row.node, row.rank, row.pid,
-                     row.world_size)
+    return segments.Look(row.id, row.vantage, row.subject, row.sequence, row.captured_at, row.node, row.rank, row.pid,
+                         row.world_size, row.segment, row.job_key, row.restart)
+
+
+def shape_of(session: Session, run_id: str) -> tuple[segments.Run, dict[str, Observation]]:
+    """Return the shape of a run, and by id its observations and those that fill it, without their contents."""
+    rows = {row.id: row for row in _observations(session, run_id)}
+    return segments.gather(look_of(row) for row in rows.values()), rows
 
 
 def refresh_run(session: Session, run_id: str) -> Run:
     """Make the row of a run equal to what its observations say, and return it. Idempotent."""
-    rows = {row.id: row for row in _observations(session, run_id)}
+    shape, rows = shape_of(session, run_id)
     own = [row for row in rows.values() if row.run_id == run_id]
-    shape = runs.gather(look_of(row) for row in rows.values())
     merged = {question: _run_vector(session, question, shape, rows) for question in QUESTIONS}
     run = session.scalar(select(Run).where(Run.id == run_id)) or Run(id=run_id)
     first = min(own, key=lambda row: (row.received_at, row.id))
@@ -90,25 +95,50 @@ def _observations(session: Session, run_id: str) -> Iterable[Observation]:
     return [*own, *prologues]
 
 
-def _run_vector(session: Session, question: Question, shape: runs.Run, rows: dict[str, Observation]) -> str:
-    digests = {side_vector(session, question, rows[side.look.observation_id],
-                           [rows[look.observation_id] for look in side.fillers]) for side in shape.sides}
+def _run_vector(session: Session, question: Question, shape: segments.Run, rows: dict[str, Observation]) -> str:
+    parts = [{side_vector(session, question, *_rows_of(side, rows)) for side in segment.sides}
+             for segment in shape.segments]
+    digests = set().union(*parts)
     if len(digests) == 1 and not shape.partial:
         return digests.pop()  # what run_vector would give, without reading it: the usual case
     sides = vectors.load_all(session, digests)
-    return vectors.store(session, runs.run_vector(sides.values(), shape), question)
+    merged = runs.run_vector(([sides[digest] for digest in part] for part in parts), shape)
+    return vectors.store(session, merged, question)
+
+
+def segment_vector(session: Session, question: Question, shape: segments.Run, segment: segments.Segment,
+                   rows: dict[str, Observation]) -> Vector:
+    """Return the vector of one segment of a run, from what is stored where it is; stores nothing."""
+    made: dict[str, Vector] = {}
+    for side in segment.sides:
+        row, fillers = _rows_of(side, rows)
+        digest = _side_digest(row, fillers)
+        if digest not in made:
+            known = session.get(Projection, (digest, question.value, vectors.RULES_IN_FORCE))
+            stacks = [filler.stack_digest for filler in fillers]
+            made[digest] = vectors.load(session, known.vector_digest) if known is not None else project(
+                load_facts(session, row, stacks), question)
+    return runs.run_vector([made.values()], shape.of_segment(segment))
+
+
+def _rows_of(side: segments.Side, rows: dict[str, Observation]) -> tuple[Observation, list[Observation]]:
+    return rows[side.look.observation_id], [rows[look.observation_id] for look in side.fillers]
+
+
+def _side_digest(row: Observation, fillers: list[Observation]) -> str:
+    parts = [row.vantage, row.stack_digest, row.program_digest, *(filler.stack_digest for filler in fillers)]
+    return digest_bytes(encode(parts))
 
 
 def side_vector(session: Session, question: Question, row: Observation, fillers: list[Observation]) -> str:
     """Return the digest of the vector of one side."""
     stacks = [filler.stack_digest for filler in fillers]
-    return projected(session, question, [row.vantage, row.stack_digest, row.program_digest, *stacks],
+    return projected(session, question, _side_digest(row, fillers),
                      lambda: project(load_facts(session, row, stacks), question))
 
 
-def projected(session: Session, question: Question, side: list[str], make: Callable[[], Vector]) -> str:
+def projected(session: Session, question: Question, side_digest: str, make: Callable[[], Vector]) -> str:
     """Return the digest of the vector of a side, made only when no equal side was projected before."""
-    side_digest = digest_bytes(encode(side))
     known = session.get(Projection, (side_digest, question.value, vectors.RULES_IN_FORCE))
     if known is not None:
         return known.vector_digest

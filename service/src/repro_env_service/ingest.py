@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from repro_env.canonical import encode as canonical
 from repro_env.canonical import parse
-from repro_env.comparability.runs import Look
+from repro_env.comparability.segments import Look
 from repro_env.errors import InvalidDocument
 from repro_env.fingerprint.facts import SCHEMA_VERSION, is_captured
 from repro_env.fingerprint.validate import validate
@@ -109,15 +108,8 @@ def observation_row(document: dict[str, Any], encoded: documents.Encoded, observ
         document_digest=encoded.document_digest, stack_digest=encoded.digests["stack"],
         program_digest=encoded.digests["program"], rest=encoded.rest, schema_version=document["schema"],
         vantage=look.vantage, subject=look.subject, sequence=look.sequence, captured_at=look.captured_at,
-        node=look.node, rank=look.rank, pid=look.pid, world_size=look.world_size, job_key=job_key(capture["job"]),
-        received_at=now())
-
-
-def job_key(job: dict[str, Any]) -> str | None:
-    """Return the identity of a scheduler's job, the same for its prologue and its processes, or ``None``."""
-    if not is_captured(job["job_id"]):
-        return None
-    return canonical([_captured(job[name]) for name in ("scheduler", "cluster", "job_id", "restart")]).decode("utf-8")
+        node=look.node, rank=look.rank, pid=look.pid, world_size=look.world_size, job_key=look.job,
+        restart=look.restart, segment=look.segment, received_at=now())
 
 
 def refuse_other_document(known_digest: str, encoded: documents.Encoded, what: str) -> None:

@@ -13,6 +13,9 @@ from repro_env.comparability.ignored import ignored_differences
 from repro_env.comparability.judge import judge_vectors
 from repro_env.comparability.levels import Answer, Level, Question, Scope
 from repro_env.comparability.reading import Facts
+from repro_env.comparability.runs import ONE_SEGMENT
+from repro_env.comparability.segments import Run as Shape
+from repro_env.comparability.segments import Segment
 from repro_env.comparability.vector import Vector, project
 from repro_env.comparability.verdict import Verdict
 from sqlalchemy import select
@@ -51,11 +54,19 @@ class Comparison:
     different_results: tuple[str, ...]
 
 
-def compare(session: Session, left: str, right: str, question: Question, level: Level | None) -> Comparison:
-    """Judge two names: run ids, or ``manifest:name/version``. Raise ``Refusal`` where one is not known."""
-    expected = load_side(session, left, question)
-    observed = expected if left == right else load_side(session, right, question)
-    return judge_sides(expected, observed, question, level)
+def compare(session: Session, left: str, right: str, question: Question, level: Level | None, *,
+            left_segment: str | None = None, right_segment: str | None = None) -> Comparison:
+    """Judge two names: run ids, or ``manifest:name/version``. Raise ``Refusal`` where one is not known.
+
+    A segment narrows a run to one of its starts. A run held against itself with *resume* is its first start against
+    its last, where none is named.
+    """
+    if question is Question.RESUME and left == right and left_segment is None and right_segment is None:
+        return judge_sides(*ends_of_run(session, find_run(session, left), question), question, level)
+    expected = load_side(session, left, question, left_segment)
+    same = (left, left_segment) == (right, right_segment)
+    return judge_sides(expected, expected if same else load_side(session, right, question, right_segment), question,
+                       level)
 
 
 def judge_sides(left: Judged, right: Judged, question: Question, level: Level | None) -> Comparison:
@@ -79,8 +90,10 @@ def compare_results(left: dict[str, frozenset[str]], right: dict[str, frozenset[
             tuple(name for name in both if left[name] != right[name]))
 
 
-def load_side(session: Session, name: str, question: Question) -> Judged:
-    """Return the side called ``name``: a run id, or ``manifest:name/version``."""
+def load_side(session: Session, name: str, question: Question, segment: str | None = None) -> Judged:
+    """Return the side called ``name``: a run id with a segment of it or without, or ``manifest:name/version``."""
+    if segment is not None:
+        return segment_side(session, find_run(session, name), segment, question)
     if name.startswith(MANIFEST_PREFIX):
         return manifest_side(session, find_manifest(session, name.removeprefix(MANIFEST_PREFIX)), question)
     return run_side(session, find_run(session, name), question)
@@ -96,6 +109,40 @@ def run_side(session: Session, run: Run, question: Question) -> Judged:
     return Judged(run.id, run_summary(run), Scope(run.scope), vector, facts, results_of(session, run.id))
 
 
+def segment_side(session: Session, run: Run, name: str, question: Question) -> Judged:
+    """Return one start of a stored run as a side; raise ``Refusal`` where the run has none of that name."""
+    shape, rows = folding.shape_of(session, run.id)
+    try:
+        found = shape.named(name)
+    except KeyError as error:
+        raise Refusal(problems.UNKNOWN_SEGMENT, str(error.args[0])) from error
+    return _segment_as_side(session, run, found, shape, rows, question)
+
+
+def ends_of_run(session: Session, run: Run, question: Question) -> tuple[Judged, Judged]:
+    """Return the first and the last start of a stored run; raise ``Refusal`` where it has one only."""
+    shape, rows = folding.shape_of(session, run.id)
+    if len(shape.segments) < 2:
+        raise Refusal(problems.ONE_SEGMENT, f"run {run.id}: {ONE_SEGMENT}")
+    first, last = (_segment_as_side(session, run, shape.segments[index], shape, rows, question) for index in (0, -1))
+    return first, last
+
+
+def _segment_as_side(session: Session, run: Run, segment: Segment, shape: Shape, rows: dict[str, Observation],
+                     question: Question) -> Judged:
+    stored = Question.COMPARE if question is Question.COMPARE else Question.REPEAT
+    best = segment.sides[0]
+    facts = folding.load_facts(session, rows[best.look.observation_id],
+                               [rows[look.observation_id].stack_digest for look in best.fillers])
+    stacks = {rows[side.look.observation_id].stack_digest for side in segment.sides}
+    summary = {**run_summary(run), "vantage": best.look.vantage, "stack_digest": min(stacks), "stacks": len(stacks),
+               "ranks_seen": segment.ranks_seen, "world_size": segment.world_size, "partial": segment.partial,
+               "segment": segment.name}
+    return Judged(f"{run.id} {segment.name}", summary, shape.scope,
+                  folding.segment_vector(session, stored, shape, segment, rows), facts,
+                  results_of(session, run.id, segment.name))
+
+
 def manifest_side(session: Session, manifest: Manifest, question: Question) -> Judged:
     """Return a stored manifest as a side: it was never a process, so its scope is the stack."""
     document = documents.load(session, manifest)
@@ -103,7 +150,7 @@ def manifest_side(session: Session, manifest: Manifest, question: Question) -> J
     name = f"{MANIFEST_PREFIX}{manifest.name}/{manifest.version}"
     summary = {"run_id": None, "manifest": f"{manifest.name}/{manifest.version}", "project": None, "group": None,
                "vantage": "image", "scope": Scope.STACK.value, "stack_digest": manifest.stack_digest, "stacks": 1,
-               "ranks_seen": 0, "world_size": None, "partial": False}
+               "ranks_seen": 0, "world_size": None, "partial": False, "segment": None}
     return Judged(name, summary, Scope.STACK, project(facts, question), facts, {})
 
 
@@ -111,17 +158,21 @@ def run_summary(run: Run) -> dict[str, Any]:
     """Return what a verdict and a list say of a run."""
     return {"run_id": run.id, "manifest": None, "project": run.project, "group": run.group, "vantage": run.vantage,
             "scope": run.scope, "stack_digest": run.stack_digest, "stacks": run.stacks,
-            "ranks_seen": run.ranks_seen, "world_size": run.world_size, "partial": run.partial}
+            "ranks_seen": run.ranks_seen, "world_size": run.world_size, "partial": run.partial, "segment": None}
 
 
-def results_of(session: Session, run_id: str) -> dict[str, frozenset[str]]:
-    """Return the result digests a run reported, by name; of two looks at one process the later one counts."""
+def results_of(session: Session, run_id: str, segment: str | None = None) -> dict[str, frozenset[str]]:
+    """Return the result digests a run, or one start of it, reported, by name.
+
+    Of two looks at one process the later one counts.
+    """
     rows = session.scalars(select(Observation).where(
         Observation.run_id == run_id, Observation.vantage.in_(_RESULT_ORDER)))
     latest: dict[tuple[Any, ...], dict[str, str]] = {}
-    for row in sorted(rows, key=lambda row: folding.look_of(row).age):
+    counted = [row for row in rows if segment is None or row.segment == segment]
+    for row in sorted(counted, key=lambda row: folding.look_of(row).age):
         told = documents.load_rest(row)["capture"]["results"]
-        latest.setdefault((row.node, row.rank, row.pid), {}).update(told)
+        latest.setdefault((row.segment, row.node, row.rank, row.pid), {}).update(told)
     names = {name for told in latest.values() for name in told}
     return {name: frozenset(told[name] for told in latest.values() if name in told) for name in names}
 

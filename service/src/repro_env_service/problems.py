@@ -36,6 +36,10 @@ INVALID_REQUEST = ProblemType("invalid-request", 422, "A parameter of the reques
 UNKNOWN_RUN = ProblemType("unknown-run", 404, "No run with this id",
                           "look at /v1/runs for the runs that are known; on the client `repro-env sync` delivers "
                           "observations that still wait")
+UNKNOWN_SEGMENT = ProblemType("unknown-segment", 404, "The run has no segment of this name",
+                              "look at `segments` of /v1/runs/{id} for those it has")
+ONE_SEGMENT = ProblemType("one-segment", 422, "The run was started once, as far as it was seen",
+                          "ask `repeat` of two runs, or give the starts of one job the same REPRO_ENV_RUN_ID")
 UNKNOWN_STACK = ProblemType("unknown-stack", 404, "No stack with this digest",
                             "take the digest from an observation of /v1/runs/{id}")
 UNKNOWN_OBSERVATION = ProblemType("unknown-observation", 404, "No observation with this id",

@@ -33,6 +33,7 @@ class Observation(Base):
     """One document. ``rest`` is everything but stack and program; the columns repeat what is looked up by.
 
     ``document_digest`` covers the document without the digests its sender claims: a claim says nothing new.
+    ``job_key`` is the job whatever its restarts, ``restart`` which of them, ``segment`` which start of the run.
     """
 
     __tablename__ = "observations"
@@ -56,6 +57,8 @@ class Observation(Base):
     pid: Mapped[int | None]
     world_size: Mapped[int | None]
     job_key: Mapped[str | None]
+    restart: Mapped[int | None]
+    segment: Mapped[str | None]
     received_at: Mapped[str] = mapped_column(String(32))
 
 

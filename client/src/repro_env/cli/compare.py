@@ -28,6 +28,7 @@ COMMAND = Command(
     usage="compare LEFT RIGHT [options]",
     examples=(("repro-env compare run-a run-b", "two runs that the service knows"),
               ("repro-env compare a.json b.json --level bitwise", "two documents; needs no server"),
+              ("repro-env compare run-a run-a --question resume", "the first start of one run against its last"),
               ("repro-env compare theirs.txt mine.json --format markdown", "a dump from a bug report, for an issue"),
               ("repro-env compare run-a run-b --accept likely && sbatch job.sh", "as a gate")),
     arguments=(("LEFT", "file or run id (run:ID where a file has that name)"), ("RIGHT", "file or run id")),
@@ -111,16 +112,29 @@ def _judge(left: list[dict[str, Any]], right: list[dict[str, Any]], question: Qu
 
     from ..comparability.ignored import ignored_differences
     from ..comparability.judge import judge_vectors
-    from ..comparability.levels import Scope
+    from ..comparability.levels import Question, Scope
     from ..comparability.reading import Facts
     from ..comparability.runs import vector_of_documents
 
-    (one, run), (other, other_run) = (vector_of_documents(side, question) for side in (left, right))
+    if question is Question.RESUME and left == right:
+        (one, run), (other, other_run) = _ends(left)
+    else:
+        (one, run), (other, other_run) = (vector_of_documents(side, question) for side in (left, right))
     scope = Scope.PROCESS if run.scope is other_run.scope is Scope.PROCESS else Scope.STACK
     verdict = judge_vectors(one, other, scope=scope, question=question, level=level, policy=policy)
     if len(left) == len(right) == 1:
         verdict = replace(verdict, ignored=ignored_differences(Facts.of(left[0]), Facts.of(right[0])))
     return verdict
+
+
+def _ends(documents: list[dict[str, Any]]) -> Any:
+    """Return vector and shape of the first and of the last start of one run; raise ``InvalidDocument``."""
+    from ..comparability.runs import ends_of_documents
+
+    try:
+        return ends_of_documents(documents)
+    except ValueError as error:
+        raise InvalidDocument("capture.segment", str(error)) from error
 
 
 def _policy(path: str | None) -> Policy:

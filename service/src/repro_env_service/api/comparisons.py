@@ -14,14 +14,18 @@ from .request import PROBLEMS, AskedLevel, Database, QuestionWord
 router = APIRouter(tags=["comparisons"])
 SIDE_PATTERN = r"^(manifest:[A-Za-z0-9][A-Za-z0-9._:@+-]{0,127}/)?" + NAME_PATTERN[1:]
 Side = Annotated[str, Query(pattern=SIDE_PATTERN, description="run id, or manifest:name/version")]
+SegmentName = Annotated[str | None, Query(max_length=300, description="one start of the run, as /v1/runs/{id} names "
+                                                                      "it; without it the whole run")]
 
 
 @router.get("/v1/comparisons", response_model=answers.ComparisonAnswer, responses=PROBLEMS)
-def compare(left: Side, right: Side, storage: Database, level: AskedLevel = None,
-            question: QuestionWord = Question.COMPARE) -> dict[str, Any]:
+def compare(left: Side, right: Side, storage: Database, *, level: AskedLevel = None,
+            question: QuestionWord = Question.COMPARE, left_segment: SegmentName = None,
+            right_segment: SegmentName = None) -> dict[str, Any]:
     """Judge two sides: left is what was expected, right what was observed."""
     with storage.reading() as session:
-        return comparison_answer(judging.compare(session, left, right, question, level))
+        return comparison_answer(judging.compare(session, left, right, question, level, left_segment=left_segment,
+                                                 right_segment=right_segment))
 
 
 def comparison_answer(comparison: judging.Comparison) -> dict[str, Any]:

@@ -19,7 +19,8 @@ Name = Annotated[str, Path(pattern=NAME_PATTERN, description="1 to 128 letters, 
 ProjectFilter = Annotated[str | None, Query(pattern=NAME_PATTERN, description="only runs of this project")]
 Cursor = Annotated[int | None, Query(ge=1, le=2**53 - 1, description="from the `next` of the page before")]
 Limit = Annotated[int, Query(ge=1, le=MAX_PAGE, description="runs on one page")]
-QuestionWord = Annotated[Question, Query(description="what is asked of the two sides; resume is judged as repeat")]
+QuestionWord = Annotated[Question, Query(description="what is asked of the two sides; "
+                                                         "resume of one run compares its first start with its last")]
 
 #: problems every route may answer, for the OpenAPI document.
 PROBLEMS: dict[int | str, dict[str, Any]] = {

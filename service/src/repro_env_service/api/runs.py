@@ -10,7 +10,7 @@ from repro_env.comparability.levels import Question
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from .. import answers, conformance, documents, judging, queries
+from .. import answers, conformance, documents, folding, judging, queries
 from ..ingest import NAME_PATTERN
 from ..manifests import manifest_for
 from ..tables import Observation, Run
@@ -39,7 +39,8 @@ def get_run(run_id: Name, storage: Database,
     """Give one run with all its observations."""
     with storage.reading() as session:
         run = judging.find_run(session, run_id)
-        return {**summary(run), "entries": entries_of(session, run, whole=documents == "true")}
+        return {**summary(run), "segments": segments_of(session, run),
+                "entries": entries_of(session, run, whole=documents == "true")}
 
 
 @router.get("/v1/runs/{run_id}/comparable", response_model=answers.ComparableAnswer, responses=PROBLEMS)
@@ -83,6 +84,15 @@ def summary(run: Run) -> dict[str, Any]:
             "first_received_at": run.first_received_at, "last_received_at": run.last_received_at}
 
 
+def segments_of(session: Session, run: Run) -> list[dict[str, Any]]:
+    """Return the starts of a run in their order."""
+    shape, rows = folding.shape_of(session, run.id)
+    return [{"segment": segment.name, "started_at": segment.started_at,
+             "ranks": {"seen": segment.ranks_seen, "world_size": segment.world_size, "partial": segment.partial},
+             "stacks": len({rows[side.look.observation_id].stack_digest for side in segment.sides})}
+            for segment in shape.segments]
+
+
 def entries_of(session: Session, run: Run, *, whole: bool) -> list[dict[str, Any]]:
     """Return the observations of a run; parts that several share are read once."""
     rows = session.scalars(select(Observation).where(Observation.run_id == run.id)).all()
@@ -97,7 +107,8 @@ def _entry(row: Observation, parts: dict[str, Any]) -> dict[str, Any]:
     capture = rest["capture"]
     entry = {"observation_id": row.id, "vantage": row.vantage, "moment": capture["moment"], "subject": row.subject,
              "sequence": row.sequence, "captured_at": row.captured_at, "received_at": row.received_at,
-             "node": row.node, "rank": row.rank, "labels": capture["labels"], "results": capture["results"],
+             "node": row.node, "rank": row.rank, "segment": row.segment, "labels": capture["labels"],
+             "results": capture["results"],
              "digests": {"stack": row.stack_digest, "program": row.program_digest, "document": row.document_digest}}
     if parts:
         entry["document"] = {**rest, "stack": parts[row.stack_digest], "program": parts[row.program_digest]}
