@@ -58,6 +58,15 @@ class RecordedSystem(System):
         with self._real(path).open("rb") as file:
             return file.read(limit)
 
+    def read_at(self, path: str, offset: int, limit: int) -> bytes:
+        return self.read_bytes(path, offset + limit)[offset:]
+
+    def size(self, path: str) -> int:
+        return self._real(path).stat().st_size
+
+    def stamp(self, path: str) -> tuple[int, int]:
+        return self.size(path), 0
+
     def list_dir(self, path: str) -> list[str]:
         return sorted(os.listdir(self._real(path)))
 

@@ -49,6 +49,19 @@ class System:
         """Return the size of a file in bytes; raise ``OSError``."""
         return os.stat(path).st_size
 
+    def stamp(self, path: str) -> tuple[int, int]:
+        """Return size and time of the last change of a file or folder, which tell it from another one of that name."""
+        status = os.stat(path)
+        return status.st_size, status.st_mtime_ns
+
+    def read_at(self, path: str, offset: int, limit: int) -> bytes:
+        """Return at most ``limit`` bytes of a file from ``offset`` on; raise ``OSError``. Never waits on a pipe."""
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        try:
+            return os.pread(descriptor, limit, offset)
+        finally:
+            os.close(descriptor)
+
     def read_text(self, path: str, limit: int = READ_LIMIT) -> str:
         """Return the start of a file as text, bytes that are no UTF-8 replaced; raise ``OSError``."""
         return self.read_bytes(path, limit).decode("utf-8", "replace")
@@ -111,6 +124,33 @@ class System:
         import ctypes
 
         return ctypes.CDLL(name)
+
+    def ask_library(self, path: str, question: Callable[[Any], Any]) -> Any:
+        """Put a question to a library that this process has loaded, and give the handle back.
+
+        Nothing is loaded: a file that is not the one in use (it was replaced on the disk) raises ``OSError``.
+        """
+        import _ctypes
+        import ctypes
+
+        library = ctypes.CDLL(path, mode=os.RTLD_LAZY | os.RTLD_NOLOAD)
+        try:
+            return question(library)
+        finally:
+            _ctypes.dlclose(library._handle)
+
+    def initial_variable(self, name: str) -> str | None:
+        """Return a variable as this process was started with it, ``None`` when it was unset.
+
+        The loader and the interpreter read theirs only then; setting one later reaches children alone.
+        """
+        try:
+            entries = self.read_bytes("/proc/self/environ", 1 << 20).split(b"\0")
+        except OSError:
+            return self.environ.get(name)
+        prefix = name.encode("ascii") + b"="
+        return next((entry[len(prefix):].decode("utf-8", "surrogateescape") for entry in entries
+                     if entry.startswith(prefix)), None)
 
     def uname(self) -> os.uname_result:
         """Return what the kernel says of itself."""

@@ -24,6 +24,7 @@ from repro_env.probes import (
     inprocess_pools,
     inprocess_python,
     inprocess_torch,
+    library_questions,
 )
 from repro_env.probes.keys import SECTIONS
 from repro_env.system import System
@@ -164,7 +165,7 @@ def test_a_library_that_is_not_mapped_is_surely_not_loaded() -> None:
 def test_a_mapped_library_that_cannot_say_is_not_reported() -> None:
     libc = ctypes.util.find_library("c")
     assert libc is not None
-    assert inprocess_libraries._loaded(System(), [libc], inprocess_libraries._cudnn) == {"unread": "not-reported"}
+    assert System().ask_library(libc, library_questions.cudnn) is None
 
 
 @pytest.mark.parametrize(("number", "version"), [(90100, "9.1.0"), (8907, "8.9.7"), (91002, "9.10.2")])
@@ -177,7 +178,7 @@ def test_cudnn_numbers_have_two_forms(number: int, version: str) -> None:
 
     library = types.SimpleNamespace(cudnnGetVersion=Function())
 
-    assert inprocess_libraries._cudnn(library) == version
+    assert library_questions.cudnn(library) == version
 
 
 CUDA_REPORT = """PyTorch built with:
@@ -249,7 +250,7 @@ def test_cuda_that_was_not_started_is_not_asked() -> None:
 def test_rocm_is_told_from_cuda() -> None:
     old = _old_torch()
     old.version.hip = "6.1"
-    assert inprocess_python.backend({"torch": old}) == "rocm"
+    assert inprocess_python.backend(Host(), {"torch": old}, settled()) == "rocm"
 
 
 def test_a_torch_that_is_still_being_imported_is_left_alone() -> None:

@@ -71,6 +71,12 @@ def scan(system: System, look: Look) -> tuple[list[Found], bool]:
     return look.findings["distributions"]  # type: ignore[no-any-return]  # findings hold values of any kind
 
 
+def in_folder(system: System, folder: str, names: list[str]) -> dict[str, Found]:
+    """Return the distributions among the ``names`` in a folder, by normalised name."""
+    items = (_found(system, folder, name) for name in names if name.endswith(_METADATA) and name[0] != "~")
+    return {item.name: item for item in items if item}
+
+
 def first_by_name(system: System, look: Look) -> dict[str, Found]:
     """Return the distribution that an import would find, by normalised name."""
     found, _ = scan(system, look)
@@ -144,12 +150,17 @@ def origin(system: System, item: Found) -> dict[str, Any]:
     if not item.metadata.endswith(".dist-info"):
         return _INDEX
     try:
-        record = json.loads(system.read_text(f"{item.metadata}/direct_url.json"))
+        record = direct_url(system, item)
     except FileNotFoundError:
         return _INDEX
     except (OSError, ValueError):
         return dict.fromkeys(_INDEX, unread("failed"))
     return parse_origin(record)
+
+
+def direct_url(system: System, item: Found) -> Any:
+    """Return the PEP 610 record as it stands, with names of people in it; raise ``OSError`` or ``ValueError``."""
+    return json.loads(system.read_text(f"{item.metadata}/direct_url.json"))
 
 
 def parse_origin(record: Any) -> dict[str, Any]:

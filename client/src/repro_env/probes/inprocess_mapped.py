@@ -1,16 +1,16 @@
 """What the mapped files of this process tell beyond versions: conflicts between copies, extensions nobody vetted.
 
-And what a process surely does not do, from what it never imported.
+And the driver's library as it is loaded, and what a process surely does not do, from what it never imported.
 """
 
 from __future__ import annotations
 
-import os
-import re
-import sys
-
 from ..fingerprint.facts import unread
-from .inprocess_libraries import LIBRARIES, WITHIN_TORCH, build_id, note
+from .inprocess_conflicts import Loader, conflicts
+from .inprocess_libraries import WITHIN_TORCH, environment_of
+from .inprocess_unvetted import unvetted
+from .libcuda import described
+from .library_files import stem_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,11 +19,6 @@ if TYPE_CHECKING:
     from ..system import System
     from .inprocess import Readings, Seen
 
-#: NumPy and SciPy each bring their own, torch a third: several copies are the rule, each with its pool in ``threads``.
-_SEVERAL_ARE_USUAL = frozenset({"openblas", "openmp"})
-LIBRARIES_BY_NAME = {name: pattern for name, pattern, _ in LIBRARIES}
-#: folder of each library below ``nvidia`` in the wheels' layout, where it is not the section's key.
-_WHEEL_FOLDER = {"nvrtc": "cuda_nvrtc"}
 #: modules with kernels that add in any order unless a switch forbids it.
 _FRAMEWORKS = ("torch", "jax", "tensorflow", "sklearn", "numba", "cupy")
 #: modules whose kernels do not follow torch's deterministic mode.
@@ -32,72 +27,31 @@ _OUTSIDE_TORCH = ("jax", "tensorflow", "sklearn", "numba", "cupy", "flash_attn",
                   "torch_cluster")
 #: modules by which ranks exchange numbers without torch.distributed.
 _EXCHANGING = ("mpi4py.MPI", "horovod", "jax.distributed", "oneccl_bindings_for_pytorch")
-_SYSTEM_FOLDERS = ("/lib/", "/lib64/", "/usr/lib/", "/usr/lib64/", "/usr/lib32/", "/usr/local/lib/", "/usr/local/cuda")
-_EXTENSION = re.compile(r"\.(so(\.[0-9.]+)?|dylib|pyd)$")
-#: products of compilation at run time: whether and how a program compiles is a fact of its own.
-_COMPILED = re.compile(r"/(torchinductor_[^/]*|\.triton|triton)/")
 
 
 def read(system: System, seen: Seen, readings: Readings) -> None:
     """Record conflicts of every mapped library, unvetted extensions, and what surely does not happen here."""
-    mapped = system.mapped_files()
-    for name, pattern, _ in LIBRARIES:
-        paths = [path for path in mapped if re.search(pattern, path)]
-        if paths:
-            readings.attempt(f"libraries.{name}.conflicts", "loaded-library",
-                             lambda: conflicts(system, name, pattern, paths))  # noqa: B023 - called at once
-    blas = [path for path in mapped if re.search(LIBRARIES_BY_NAME["openblas"], path)]
-    if blas:
-        readings.attempt("libraries.openblas.build_id", "loaded-library", lambda: file_identities(system, blas))
+    environment = environment_of(system)
+    loader = Loader(environment)
+    for name, paths in environment.files.items():
+        readings.attempt(f"libraries.{name}.conflicts", "loaded-library", lambda: conflicts(
+            loader, name, paths, environment.parts.get(name, []), readings.facts))  # noqa: B023 - called at once
     for name in WITHIN_TORCH:
         path = f"libraries.{name}.conflicts"
         if isinstance(readings.facts.get(f"libraries.{name}.loaded"), str) and path not in readings.facts:
             readings.put(path, "torch", [])
-    readings.attempt("libraries.unvetted_kernels", "loaded-library", lambda: unvetted(system, mapped))
+    readings.attempt("libraries.unvetted_kernels", "loaded-library", lambda: unvetted(environment))
+    _driver(environment.mapped, readings)
     _absent(system.loaded_modules(), seen, readings)
 
 
-def conflicts(system: System, name: str, pattern: str, paths: list[str]) -> list[str]:
-    """Return codes for the mapped ``paths`` of one library: two-copies, preloaded, shadowed (in this order)."""
-    codes = []
-    folders = {os.path.dirname(path) for path in paths}
-    if len(folders) > 1 and name not in _SEVERAL_ARE_USUAL:
-        codes.append("two-copies")
-    preload = re.split(r"[:\s]+", system.environ.get("LD_PRELOAD", ""))
-    if any(re.search(pattern, "/" + entry.lstrip("/")) for entry in preload if entry):
-        codes.append("preloaded")
-    search_path = {system.realpath(entry) for entry in system.environ.get("LD_LIBRARY_PATH", "").split(":") if entry}
-    wheel = f"/nvidia/{_WHEEL_FOLDER.get(name, name)}/lib"
-    if folders & search_path and any(system.exists(entry + wheel) and system.realpath(entry + wheel) not in folders
-                                     for entry in sys.path if entry):
-        codes.append("shadowed")
-    return codes
-
-
-def file_identities(system: System, paths: list[str]) -> str:
-    """Return build id, else file name and size in bytes, of each file, sorted.
-
-    A BLAS of one version differs between builders. Wheels give the file a name that holds a digest of its content, so
-    name and size stand in where the build id was dropped; a digest of 25 MB would cost more than all other looks.
-    """
-    return ", ".join(sorted({note(system, path) or f"{os.path.basename(path)} {system.size(path)}" for path in paths}))
-
-
-def unvetted(system: System, mapped: list[str]) -> list[str]:
-    """Return ``file@build-id`` of every mapped extension outside interpreter, system folders and site folders.
-
-    Extensions within a site folder belong to a distribution, which has its own facts. What is left was built on the
-    spot or put there by hand.
-    """
-    homes = tuple({system.realpath(prefix) + "/" for prefix in (sys.prefix, sys.base_prefix)})
-    found = []
-    for path in mapped:
-        if not _EXTENSION.search(path) or "/site-packages/" in path or "/dist-packages/" in path:
-            continue
-        if path.startswith(_SYSTEM_FOLDERS) or path.startswith(homes) or _COMPILED.search(path):
-            continue
-        found.append(f"{os.path.basename(path)}@{build_id(system, path)}")
-    return sorted(found)
+def _driver(mapped: list[str], readings: Readings) -> None:
+    """Record the driver's library that is loaded; without one, what files tell stays."""
+    paths = [path for path in mapped if stem_of(path) == "libcuda"]
+    if len(paths) == 1:
+        version, compat = described(paths[0])
+        readings.put("driver.user_libcuda", "loaded-library", version)
+        readings.put("driver.compat", "loaded-library", compat)
 
 
 def _absent(modules: Any, seen: Seen, readings: Readings) -> None:

@@ -10,8 +10,10 @@ import os
 
 from ..fingerprint.facts import is_captured, unread
 from . import distributions
+from .candidates import Candidates, described
 from .frameworks import framework
 from .keys import LIBRARIES, LIBRARY, blank_of
+from .library_files import DISTRIBUTIONS, distributions_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,15 +22,6 @@ if TYPE_CHECKING:
     from ..system import System
     from .look import Look
 
-#: library -> names of distributions that bring it (NVIDIA's carry the CUDA major version, since 13 none).
-_WHEELS: dict[str, tuple[str, ...]] = {
-    "cuda_runtime": ("nvidia-cuda-runtime",), "cublas": ("nvidia-cublas",), "cudnn": ("nvidia-cudnn",),
-    "cufft": ("nvidia-cufft",), "cusolver": ("nvidia-cusolver",), "cusparse": ("nvidia-cusparse",),
-    "nccl": ("nvidia-nccl",), "nvjitlink": ("nvidia-nvjitlink",), "nvrtc": ("nvidia-cuda-nvrtc",),
-    "triton": ("triton", "pytorch-triton", "pytorch-triton-rocm", "triton-rocm", "triton-windows"),
-    "mkl": ("mkl",), "openmp": ("intel-openmp",),
-}
-_CUDA_MAJORS = ("", "-cu13", "-cu12", "-cu11")
 #: library -> names of conda packages.
 _CONDA: dict[str, tuple[str, ...]] = {
     "cuda_runtime": ("cuda-cudart", "cudatoolkit"), "cublas": ("libcublas",), "cudnn": ("cudnn", "libcudnn"),
@@ -40,10 +33,11 @@ _CONDA: dict[str, tuple[str, ...]] = {
 _BUNDLED: dict[str, str] = {
     "cuda_runtime": "libcudart", "cublas": "libcublas", "cudnn": "libcudnn", "cufft": "libcufft",
     "cusolver": "libcusolver", "cusparse": "libcusparse", "nccl": "libnccl", "nvjitlink": "libnvJitLink",
-    "nvrtc": "libnvrtc", "miopen": "libMIOpen", "rccl": "librccl", "openmp": "libgomp",
+    "nvrtc": "libnvrtc", "hip_runtime": "libamdhip64", "rocblas": "librocblas", "hipblaslt": "libhipblaslt",
+    "miopen": "libMIOpen", "rccl": "librccl", "openmp": "libgomp",
 }
 _CUDA = ("cuda_runtime", "cublas", "cudnn", "cufft", "cusolver", "cusparse", "nccl", "nvjitlink", "nvrtc")
-_ROCM = ("miopen", "rccl")
+_ROCM = ("hip_runtime", "rocblas", "hipblaslt", "miopen", "rccl")
 _SYSTEM_FOLDERS = ("/usr/lib/x86_64-linux-gnu", "/usr/lib64", "/usr/lib/aarch64-linux-gnu", "/usr/local/cuda/lib64")
 
 
@@ -52,14 +46,35 @@ def probe(system: System, look: Look) -> dict[str, Any]:
     look.sources["libraries"] = "distribution-metadata"
     look.sources["libraries.system_cudnn"] = look.sources["libraries.cuda_toolkit"] = "files"
     found = {**in_torch(system, look), **in_numpy(system, look), **in_conda(system, look), **in_wheels(system, look)}
-    absent = surely_absent(system, look)
+    absent = surely_absent(system, look) - found.keys()
+    if not look.in_process:
+        add_candidates(Candidates(system, look), found, look)
     section: dict[str, Any] = {
-        name: found[name] if name in found else None if name in absent else blank_of(LIBRARY, "not-loaded")
-        for name in LIBRARIES
+        name: None if name in absent else found.get(name) or blank_of(LIBRARY, "not-loaded") for name in LIBRARIES
     }
     section.update(system_cudnn=system_cudnn(system), cuda_toolkit=cuda_toolkit(system),
                    unvetted_kernels=unread("not-loaded"))
     return section
+
+
+def add_candidates(candidates: Candidates, found: dict[str, Any], look: Look) -> None:
+    """Add the files that a loader could take to what distributions and conda's records tell.
+
+    What was read from records stays where its own file would be taken (a version there has more parts than one in a
+    name), and where no file of that place was found.
+    """
+    for name in LIBRARIES:
+        if name not in candidates.found and name not in found:
+            continue
+        facts = described(candidates, name)
+        known = found.setdefault(name, blank_of(LIBRARY, "not-loaded"))
+        places = {candidate.place for candidate in candidates.found.get(name, ())}
+        if is_captured(known["found"]) and (facts.get("found") == known["found"] or known["found"] not in places):
+            facts.pop("found", None)
+            if is_captured(known["installed"]) or known["found"] not in places:
+                facts.pop("installed", None)
+        known.update(facts)
+        look.sources[f"libraries.{name}.candidates"] = "files"
 
 
 def library(version: Any, found: str) -> dict[str, Any]:
@@ -71,8 +86,8 @@ def in_wheels(system: System, look: Look) -> dict[str, Any]:
     """Return the libraries that distributions on the path bring."""
     installed = distributions.first_by_name(system, look)
     result = {}
-    for name, stems in _WHEELS.items():
-        for key in (stem + major for stem in stems for major in (_CUDA_MAJORS if stem[:7] == "nvidia-" else ("",))):
+    for name in DISTRIBUTIONS:
+        for key in distributions_of(name):
             if key in installed:
                 result[name] = library(installed[key].version or unread("not-reported"), "wheel")
                 break

@@ -1,0 +1,181 @@
+"""Which distribution a file belongs to, by the lists of files that installers leave (RECORD), and by editable installs.
+
+A file that lies in a package's folder without standing in its list belongs to nobody: somebody put it there.
+"""
+
+from __future__ import annotations
+
+from . import distributions, known_distributions
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from typing import Any
+
+    from ..system import System
+    from .distributions import Found
+
+_RECORD_BYTES = 16 << 20
+_FILE = "file://"
+#: answers of this process, by the path and the stamps of what decided them.
+_KNOWN: dict[str, tuple[Any, Owner | None]] = {}
+#: the distributions in each folder, by its stamp.
+_FOLDERS: dict[str, tuple[Any, dict[str, Found]]] = {}
+
+
+class Owner:
+    """A distribution that owns a file, and how it was installed: index, conda, system, local, editable."""
+
+    __slots__ = ("name", "version", "way")
+
+    def __init__(self, name: str, version: str | None, way: str) -> None:
+        self.name = name
+        self.version = version
+        self.way = way
+
+    def __str__(self) -> str:
+        return f"{self.name} {self.version}" if self.version else self.name
+
+
+class Owners:
+    """The distributions in the folders of one search path."""
+
+    def __init__(self, system: System, folders: Iterable[str]) -> None:
+        self.system = system
+        self.folders: dict[str, dict[str, Found]] = {}
+        self._stamps: list[Any] = []
+        self._sources: list[tuple[str, Found]] | None = None
+        for folder in folders:
+            real = system.realpath(folder)
+            if real not in self.folders:
+                self._add(real)
+
+    def _add(self, folder: str) -> None:
+        try:
+            stamp = self.system.stamp(folder)
+            if _FOLDERS.get(folder, (None,))[0] != stamp:
+                names = self.system.list_dir(folder)
+                _FOLDERS[folder] = (stamp, distributions.in_folder(self.system, folder, names))
+        except OSError:
+            return
+        self._stamps.append((folder, stamp))
+        self.folders[folder] = _FOLDERS[folder][1]
+
+    def version_of(self, names: Iterable[str]) -> str | None:
+        """Return the version of the first of ``names`` that an import would find."""
+        for name in names:
+            for found in self.folders.values():
+                if name in found:
+                    return found[name].version
+        return None
+
+    def folder_of(self, path: str) -> str | None:
+        """Return the folder of the search path that holds ``path``, the innermost where they lie in each other."""
+        return max((folder for folder in self.folders if path.startswith(folder + "/")), key=len, default=None)
+
+    def of(self, paths: Iterable[str]) -> dict[str, Owner | None]:
+        """Return the owner of each file, ``None`` for a file of nobody's. Each list of files is read once."""
+        answers: dict[str, Owner | None] = {}
+        pending: dict[str, list[str]] = {}
+        for path in paths:
+            known = _KNOWN.get(path)
+            if known is not None and known[0] == self._stamps:
+                answers[path] = known[1]
+            else:
+                pending.setdefault(self.folder_of(path) or "", []).append(path)
+        for folder, files in pending.items():
+            found = self._in_folder(folder, files) if folder else {path: self._editable(path) for path in files}
+            _KNOWN.update({path: (self._stamps, owner) for path, owner in found.items()})
+            answers.update(found)
+        return answers
+
+    def _in_folder(self, folder: str, paths: list[str]) -> dict[str, Owner | None]:
+        """Look into the lists of the likely owners first, then into all others of the folder."""
+        left = {path[len(folder) + 1:]: path for path in paths}
+        answers: dict[str, Owner | None] = dict.fromkeys(paths)
+        found = self.folders[folder]
+        guesses = {guess: None for relative in left for guess in _guesses(relative, found)}
+        for name in [*guesses, *(name for name in found if name not in guesses)]:
+            if not left:
+                break
+            listed = self._listed(found[name], left, sure=name in guesses)
+            for relative in listed:
+                answers[left.pop(relative)] = self._owner(found[name])
+        return answers
+
+    def _listed(self, item: Found, files: Iterable[str], *, sure: bool) -> list[str]:
+        """Return those of ``files`` that the distribution lists; without a list, those that its name stands for."""
+        try:
+            record = self.system.read_bytes(f"{item.metadata}/RECORD", _RECORD_BYTES)
+        except OSError:
+            return [name for name in files if sure and item.name in _guesses(name, {item.name: item})]
+        return _in_record(record, files)
+
+    def _owner(self, item: Found) -> Owner:
+        return Owner(item.name, item.version, _way(self.system, item))
+
+    def _editable(self, path: str) -> Owner | None:
+        """Return the distribution that is installed from a source folder around ``path``."""
+        if self._sources is None:
+            self._sources = [(source, item) for found in self.folders.values() for item in found.values()
+                             for source in self._source(item)]
+        return next((Owner(item.name, item.version, "editable") for source, item in self._sources
+                     if path.startswith(source)), None)
+
+    def _source(self, item: Found) -> list[str]:
+        """Return the folder that a distribution is installed from in place; empty for one that was copied."""
+        if item.metadata.endswith(".egg-link"):
+            return [self.system.realpath(item.folder) + "/"]
+        try:
+            record = distributions.direct_url(self.system, item)
+            url, editable = str(record["url"]), record["dir_info"]["editable"] is True
+        except (OSError, ValueError, KeyError, TypeError):
+            return []
+        from urllib.parse import unquote
+
+        return [self.system.realpath(unquote(url[len(_FILE):])).rstrip("/") + "/"] if editable else []
+
+
+def _in_record(record: bytes, files: Iterable[str]) -> list[str]:
+    """Return those of ``files`` that have a line in a RECORD.
+
+    A line is looked for from the first one of its folder on: the list of a framework has megabytes, sorted.
+    """
+    starts: dict[bytes, int] = {}
+    found = []
+    for name in files:
+        line = name.encode("utf-8", "surrogateescape") + b","
+        folder = line[:line.rfind(b"/") + 1]
+        if folder not in starts:
+            starts[folder] = 0 if record.startswith(folder) else record.find(b"\n" + folder)
+        at = starts[folder]
+        if at >= 0 and (record.startswith(line, at) or record.find(b"\n" + line, max(0, at - 1)) >= 0):
+            found.append(name)
+    return found
+
+
+def _way(system: System, item: Found) -> str:
+    """Return how a distribution was installed. Packages of conda carry the record of the folder they were built in."""
+    try:
+        if system.read_text(f"{item.metadata}/INSTALLER", 64).strip() == "conda":
+            return "conda"
+    except OSError:
+        if item.folder.startswith("/usr/lib/"):
+            return "system"
+        if system.is_dir(f"{item.folder}/../../../conda-meta"):
+            return "conda"
+    origin = distributions.origin(system, item)
+    if origin["editable"] is True:
+        return "editable"
+    local = isinstance(origin["origin"], str) and not origin["origin"].endswith(".whl")
+    return "local" if local or item.metadata.endswith(".egg-info") else "index"
+
+
+def _guesses(relative: str, found: dict[str, Found]) -> list[str]:
+    """Return the distributions that a file likely belongs to, by the folder or module that it lies in."""
+    top = relative.partition("/")[0]
+    if top == "nvidia":
+        return [name for name in found if name.startswith("nvidia-")]
+    module = top.removesuffix(".libs") if "/" in relative else top.partition(".")[0]
+    name = distributions.normalised(module)
+    return [guess for guess in (name, *known_distributions.OF_MODULE.get(module, ())) if guess in found]
