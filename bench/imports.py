@@ -265,7 +265,7 @@ def gpus(document: Document) -> Any:
     order = note(document, "GPUs in index order: ")
     sliced = note(document, "MIG is on: ")
     if order:
-        names = [re.sub(r" \[[\w.]+\]$", "", name) for name in order.split("; ")]
+        names = [re.sub(r" \[[\w.+]+\]$", "", name) for name in order.split("; ")]
     if sliced:
         for piece in sliced.split("; "):
             name = piece.partition("(")[2].rpartition(") has ")[0]

@@ -65,19 +65,35 @@ def test_label_that_no_document_may_hold_is_refused_with_its_field():
         importers.import_text(dump_text(), labels={"\u00e9": "x"})
 
 
-OTHERS = {
+BEGINNINGS = {
     "nvidia-smi": "Mon Jul  1\n+-----------+\n"
     "| NVIDIA-SMI 535.161.08   Driver Version: 535.161.08   CUDA Version: 12.2 |\n",
     "nvidia-smi ": "GPU 0: NVIDIA A100-SXM4-80GB (UUID: GPU-00000000-0000-0000-0000-000000000000)\n",
-    "Weights & Biases": json.dumps({"os": "Linux", "startedAt": "2026-02-11", "cudaVersion": "12.4"}, indent=1),
-    "transformers-cli env": "- `transformers` version: 4.19.0\n- Platform: Linux\n"
+    "wandb-metadata": json.dumps({"os": "Linux", "startedAt": "2026-02-11", "cudaVersion": "12.4"}, indent=1),
+    "transformers-env": "- `transformers` version: 4.19.0\n- Platform: Linux\n"
     "- PyTorch version (GPU?): 1.11.0 (False)\n",
-    "accelerate env": "- `Accelerate` version: 0.12.0\n- Platform: Linux\n",
-    "Lightning": "* CUDA:\n\t- GPU:\n\t\t- NVIDIA A100\n",
-    "Ultralytics": "Ultralytics YOLOv8.1.30 Python-3.10.11 torch-2.2.1+cu121 CUDA:0 (NVIDIA GeForce GTX 1650)\n",
-    "ds_report": "DeepSpeed C++/CUDA extension op report\n",
-    "PaddlePaddle": "PaddlePaddle 0.11.0, compiled with\n    with_avx: ON\n",
+    "accelerate-env": "- `Accelerate` version: 0.12.0\n- Platform: Linux\n",
+    "lightning-collect-env": "* CUDA:\n\t- GPU:\n\t\t- NVIDIA A100\n",
+    "ultralytics-checks": "Ultralytics YOLOv8.1.30 Python-3.10.11 torch-2.2.1+cu121 CUDA:0 (NVIDIA L4, 22478MiB)\n",
+    "ds-report": "DeepSpeed C++/CUDA extension op report\n",
+    "paddle-version": "PaddlePaddle 0.11.0, compiled with\n    with_avx: ON\n",
+    "free-text": "torch 2.1.2 cu118 on 2x A100\n",
+}
+
+
+@pytest.mark.parametrize(("name", "text"), BEGINNINGS.items(), ids=[repr(name) for name in BEGINNINGS])
+def test_a_few_lines_tell_the_format(name, text):
+    assert importers.detect(text) == name.strip()
+
+
+def test_every_format_says_how_one_makes_it():
+    assert len(importers.FORMATS) == len(importers.IMPORTERS) + 1
+    assert all(importers.FORMATS.values())
+
+
+OTHERS = {
     "document of repro-env": '{"schema": "1.0", "stack": {}}',
+    "lscpu": "Architecture:            x86_64\n  CPU op-mode(s):        32-bit, 64-bit\n",
 }
 
 

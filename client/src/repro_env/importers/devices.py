@@ -144,10 +144,10 @@ def nvidia(field: Field, notes: list[str]) -> list[dict[str, Any]]:
     """Return one entry for each whole GPU and each MIG slice."""
     gpus = list_rows(field)
     devices = []
-    for name, slices in gpus:
+    for number, (name, slices) in enumerate(gpus, 1):
         shared = {**blank_of(ACCELERATOR, "not-recorded"), "vendor": "nvidia", "name": name, "gfx_target": None,
                   "form_factor": form_factor(name) if isinstance(name, str) else NOT_RECORDED}
-        profiles: list[Any] = list(slices) or [None if field.closed else NOT_RECORDED]
+        profiles: list[Any] = list(slices) or [None if field.closed or number < len(gpus) else NOT_RECORDED]
         devices += [{**shared, "mig_profile": profile} for profile in profiles]
     if any(slices for _, slices in gpus):
         notes.append("MIG is on: " + "; ".join(

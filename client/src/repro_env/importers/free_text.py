@@ -39,7 +39,7 @@ _WORD = (r"(?:nvidia|amd|geforce|tesla|quadro|radeon|instinct|rtx|gtx|titan|xp|t
          r"|generation|pro|xtx|xt|gpus?|[a-z]{1,2}\d{1,4}[a-z]{0,2}|\d{3,4}(?:ti)?|\(?\d{1,3} ?gb\)?)")
 _GPU = re.compile(r"(?:(\d{1,2})\s{0,2}(?:[x\u00d7*]\s{0,2}|\s))?(" + _WORD + r"(?:[ -]{1,2}" + _WORD
                   + r"){0,6})(?:\s{0,2}[x\u00d7*]\s{0,2}(\d{1,2}))?(?![\w.])", re.IGNORECASE)
-_FILLER = re.compile(r"(?:[\s,;/|&.()*_`+:-]|\b(?:on|with|and|using|under|in|my|the|gpus?|gpu models?|graphics card|env"
+_FILLER = re.compile(r"(?:[\s,;/|&.()*_`+:-]|\b(?:on|with|and|using|under|in|my|the|gpu models?|gpus?|graphics card|env"
                      r"|environment|setup|software|hardware|versions?|machine|node)\b)+", re.IGNORECASE)
 _EXAMPLE = re.compile(r"\(e\.?g\.?[^()]{0,60}\)", re.IGNORECASE)
 #: kinds of which one at least must be stated, and how many statements make a text one of this format.

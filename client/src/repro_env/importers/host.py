@@ -15,7 +15,7 @@ _VERSION = re.compile(r"(\d+\.\d+(?:\.\d+)?(?:a\d+|b\d+|rc\d+)?\+?)(?=[\s|]|$)")
 _COMPILER = re.compile(r"\[((?:GCC|Clang|MSC|Apple|LLVM)[^\[\]]{1,120})\]")
 _MACHINE = re.compile(r"\s+\((" + "|".join(ARCHITECTURES) + r")\)$", re.IGNORECASE)
 _PLATFORM = re.compile(r"(Linux|Windows|macOS|Darwin)-(.+)")
-_KERNEL_END = re.compile(r"-(?:" + "|".join(ARCHITECTURES) + r")(?:-.*)?$")
+_ARCHITECTURE = re.compile(r"-(" + "|".join(ARCHITECTURES) + r")(?=-|$)", re.IGNORECASE)
 _FAMILIES = {"linux": "linux", "windows": "windows", "macos": "macos", "darwin": "macos"}
 
 
@@ -50,11 +50,20 @@ def system(dump: Dump, version: Any, notes: list[str]) -> dict[str, Any]:
     if told is not None:
         facts["os_name"] = NOT_REPORTED if is_silent(told) else _MACHINE.sub("", told)
     match = _PLATFORM.match(dump.value("Python platform") or "")
-    if match and match[1] == "Linux" and _KERNEL_END.search(match[2]):
-        facts["kernel"] = _KERNEL_END.sub("", match[2])
+    if match and match[1] == "Linux":
+        facts["kernel"] = kernel_and_machine(match[2])[0] or NOT_RECORDED
     facts["libc"] = libc(dump, version, notes)
     facts["virtualisation"] = "wsl2" if is_wsl(dump) else virtualisation(dump) if "CPU" in dump.fields else NOT_RECORDED
     return facts
+
+
+def kernel_and_machine(told: str) -> tuple[str | None, str | None]:
+    """Return kernel and machine of what Python's platform line says behind the system's name.
+
+    The machine is the last one named: Debian's kernels have one in their own name.
+    """
+    matches = list(_ARCHITECTURE.finditer(told.partition("-with-")[0]))
+    return (told[:matches[-1].start()], matches[-1][1].lower()) if matches else (None, None)
 
 
 def os_family(dump: Dump) -> Any:

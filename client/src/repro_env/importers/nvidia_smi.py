@@ -65,8 +65,9 @@ def _list(lines: Sequence[str], unfinished: int) -> Reading | None:
     while end < len(lines) and _IN_LIST.match(lines[end]):
         end += 1
     following = lines[end] if end == unfinished else ""
-    broken = ")" not in lines[end - 1] or bool(following and "GPU MIG".find(following[:3]) >= 0)
-    field = Field("list", first, list(lines[first:end]), closed=not broken, cut=broken)
+    broken = end > unfinished or bool(following and "GPU MIG".find(following[:3]) >= 0)
+    closed = not broken and any(lines[end:])
+    field = Field("list", first, list(lines[first:end]), closed=closed, cut=")" not in lines[end - 1])
     notes: list[str] = []
     found = devices.nvidia(field, notes)
     return _reading(first, {}, found, notes, end - first, whole=not broken)

@@ -136,4 +136,4 @@ def _gpus(text: Text, first: int, notes: list[str]) -> dict[str, dict[str, Any]]
     found = devices.nvidia(Field("list", first, lines, closed=closed), notes)
     if not found:
         return {"accelerators": {"devices": NOT_REPORTED}}
-    return {"accelerators": devices.section(found, notes, whole=closed or not text.lines[-1])}
+    return {"accelerators": devices.section(found, notes, whole=closed)}

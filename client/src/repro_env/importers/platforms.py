@@ -5,12 +5,10 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from .host import libc_of
-from .processor import ARCHITECTURES
+from .host import kernel_and_machine, libc_of
 
 PLATFORM = re.compile(r"(Linux|Windows|macOS|Darwin)-(\S.*)")
 _FAMILIES = {"Linux": "linux", "Windows": "windows", "macOS": "macos", "Darwin": "macos"}
-_MACHINE = re.compile(r"-(" + "|".join(ARCHITECTURES) + r")(?=-|$)", re.IGNORECASE)
 _LIBC = re.compile(r"-with-(glibc|musl)(\d[\d.]*)$")
 _SPELLING = {"amd64": "x86_64"}
 #: what every macOS from 11 on says to a program built for an older one.
@@ -24,9 +22,9 @@ def sections(told: str, python_version: Any, notes: list[str]) -> dict[str, dict
         return {}
     family, rest = match[1], match[2]
     system: dict[str, Any] = {"os_family": _FAMILIES[family]}
-    machine = _MACHINE.search(rest)
+    kernel, machine = kernel_and_machine(rest)
     if family == "Linux":
-        system.update(_linux(rest, machine, python_version, notes))
+        system.update(_linux(rest, kernel, python_version, notes))
     elif family == "Darwin":
         system["kernel"] = rest.partition("-")[0]
     elif family == "macOS":
@@ -37,15 +35,15 @@ def sections(told: str, python_version: Any, notes: list[str]) -> dict[str, dict
             system["os_name"] = f"macOS {release}"
     found = {"system": system}
     if machine:
-        found["cpu"] = {"architecture": _SPELLING.get(machine[1].lower(), machine[1].lower())}
+        found["cpu"] = {"architecture": _SPELLING.get(machine, machine)}
     return found
 
 
-def _linux(rest: str, machine: re.Match[str] | None, python_version: Any, notes: list[str]) -> dict[str, Any]:
+def _linux(rest: str, kernel: str | None, python_version: Any, notes: list[str]) -> dict[str, Any]:
     facts: dict[str, Any] = {}
-    if machine:
-        facts["kernel"] = rest[:machine.start()]
-        if "microsoft" in facts["kernel"]:
+    if kernel:
+        facts["kernel"] = kernel
+        if "microsoft" in kernel:
             facts["virtualisation"] = "wsl2"
     libc = _LIBC.search(rest)
     if libc:

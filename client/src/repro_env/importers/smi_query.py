@@ -71,7 +71,8 @@ def _read_log(log: Queried, lines: Sequence[str], unfinished: int) -> None:
             target = log.slices[-1][-1] if sliced else log.rows[-1]
             target.setdefault(f"{heading}/{key}", value)
             target.setdefault(key, value)
-    log.whole = attached is not None and attached == len(log.rows)
+    finished = bool(log.rows) and "FB Memory Usage/Total" in log.rows[-1]
+    log.whole = finished and attached == len(log.rows)
 
 
 def _rows(lines: Sequence[str], start: int, unfinished: int) -> Iterator[tuple[str, str | None]]:

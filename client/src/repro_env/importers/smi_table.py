@@ -15,8 +15,8 @@ from .plain import FENCE
 from .words import NOT_RECORDED, NOT_REPORTED, is_silent, version_fact
 
 #: the first line of the table; since driver 595 with other words for driver and CUDA.
-HEAD = re.compile(r"[|\s]{0,6}NVIDIA-SMI\s+(\S+)\s+(?:Driver|KMD) Version:\s*(\S+)"
-                  r"(?:\s+CUDA (?:UMD )?Version:\s*(\S+))?(\s*\|.*|\s+)?")
+HEAD = re.compile(r"[|\s]{0,6}NVIDIA-SMI\s+(\S+)\s+(?:Driver|KMD) Version:\s*([^\s|]+)(\s)?\s*"
+                  r"(?:CUDA (?:UMD )?Version:\s*([^\s|]+)(\s)?)?")
 _GPU = re.compile(
     r"\|?\s*(\d{1,3})\s+(\S.{0,60}?)\s+(On|Off|N/A|WDDM|TCC|MCDM|ERR!|Enabled|Disabled)\s*\|\s*"
     r"[0-9A-Fa-f]{4,8}:[0-9A-Fa-f]{2}:[0-9A-Fa-f]{2}\.[0-9A-Fa-f]\s+(?:On|Off|N/A|ERR!)\s*\|\s*(\S.{0,20}?)\s*\|")
@@ -26,7 +26,7 @@ _SLICE = re.compile(r"\|?\s*(\d{1,3})\s+(\d{1,3})\s+(\d{1,3})\s+(\d{1,3})\s*\|\s
                     r"\s*(\d{1,4})\s+\S+\s*\|")
 _BORDER = re.compile(r"[+|]?[-=+|]{10,}$")
 _WINDOWS = frozenset(("WDDM", "TCC", "MCDM"))
-_ECC: dict[str, Any] = {"Off": False, "N/A": None}
+_ECC: dict[str, Any] = {"On": True, "Off": False, "N/A": None}
 MOST_GPUS = 500
 
 
@@ -68,13 +68,13 @@ def tables(lines: Sequence[str], unfinished: int) -> list[Table]:
     """Return every table; the line of the number ``unfinished`` may be broken."""
     found: list[Table] = []
     for number, line in enumerate(lines):
-        head = HEAD.fullmatch(line[:300]) if "NVIDIA-SMI" in line else None
+        head = HEAD.match(line[:300]) if "NVIDIA-SMI" in line else None
         if head:
             if found:
                 found[-1].whole = found[-1].whole or bool(found[-1].gpus)
-            broken = number == unfinished and not head[4]
-            cuda = NOT_RECORDED if head[3] is None or broken else version_fact(head[3])
-            driver = NOT_RECORDED if broken and head[3] is None else version_fact(head[2])
+            whole = number != unfinished
+            driver = version_fact(head[2]) if whole or head[3] else NOT_RECORDED
+            cuda = version_fact(head[4]) if whole or head[5] else NOT_RECORDED
             found.append(Table(number, head[1], driver, cuda, last_line=number))
             if len(found) > MOST_GPUS:
                 break

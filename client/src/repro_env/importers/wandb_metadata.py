@@ -142,7 +142,7 @@ def _source(told: dict[str, Any], *, cut: bool) -> dict[str, Any]:
         facts["commit"] = commit if is_commit(commit) else NOT_REPORTED
         if remote:
             facts["remote"] = without_credentials(remote)
-    entry = _text(told, "codePath") or _text(told, "program")
+    entry = _text(told, "codePath") or ("" if cut else _text(told, "program"))
     if _SCRIPT.fullmatch(entry) and not entry.startswith("/"):
         facts["entry_point"] = entry
     words: Any = told.get("args")
