@@ -38,6 +38,7 @@ def conda(name, version, build, channel="pytorch"):
         ("2.6.0+rocm6.2.4", None, "6.2.4", "wheel"),
         ("2.4.1", NOT_RECORDED, NOT_RECORDED, NOT_RECORDED),
         ("2.1.0a0+32f93b1", NOT_RECORDED, NOT_RECORDED, "source"),
+        ("2.4.1+custom", NOT_RECORDED, NOT_RECORDED, NOT_RECORDED),
         ("2.1.0a0+41361538.nv23.06", NOT_RECORDED, NOT_RECORDED, "vendor"),
     ],
 )

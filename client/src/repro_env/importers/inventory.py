@@ -89,7 +89,7 @@ def build(row: Row) -> Any:
         return "vendor"
     if row.source.get("editable") is True or isinstance(row.source.get("revision"), str):
         return "source"
-    if label.startswith(("cu", "cpu", "rocm", "xpu")) or row.conda:
+    if re.match(r"cu\d|cpu|rocm\d|xpu", label) or row.conda:
         return "wheel"
     return NOT_RECORDED if is_unread(software.revision(row.version or "")) else "source"
 

@@ -16,7 +16,8 @@ from .plain import FENCE
 
 _KEY = re.compile(r"""("[^"]{0,200}"|'[^']{0,200}'|[A-Za-z0-9_./][\w ./+-]{0,200}?)\s{0,20}:(?:\s+(.*))?""")
 _LIST = re.compile(r"\[([^\[\]{}\"']*)\]")
-_COMMENT = re.compile(r"\s#.*")
+_COMMENT = re.compile(r"\s+#.*")
+_ESCAPE = re.compile(r'\\(["\\/])')
 _MOST_DEPTH = 20
 MOST_LINES = 30_000
 #: stands for a value that was not understood.
@@ -158,7 +159,8 @@ class _Reader:
             words.append(below.content)
             self.at += 1
         text = _COMMENT.sub("", " ".join(words)) if len(words) == 1 and not rest.endswith(mark) else " ".join(words)
-        return text[1:text.rindex(mark)].replace("''", "'") if mark == "'" else text[1:text.rindex(mark)]
+        inner = text[1:text.rindex(mark)]
+        return inner.replace("''", "'") if mark == "'" else _ESCAPE.sub(r"\1", inner)
 
     def refuse(self, indent: int) -> Any:
         """Leave out every line further right than ``indent``."""
