@@ -144,6 +144,15 @@ def test_every_other_switch_is_read_as_it_was_set(outcomes: dict[str, Any]) -> N
     assert {path: facts[path] for path in expected} == expected
 
 
+def test_another_flash_kernel_in_place_of_torchs_own_is_named() -> None:
+    newer = _old_torch(_get_sdp_priority_order=[3, 1, 0])
+    newer.nn = types.SimpleNamespace(attention=types.SimpleNamespace(current_flash_attention_impl=lambda: "FA4"))
+    assert read(modules={"torch": newer}, files=[])["determinism.sdp_priority"] == ["cudnn", "flash FA4", "math"]
+
+    newer.nn.attention = types.SimpleNamespace()
+    assert read(modules={"torch": newer}, files=[])["determinism.sdp_priority"] == ["cudnn", "flash", "math"]
+
+
 def test_flush_to_zero_is_measured_as_torch_set_it_for_this_thread() -> None:
     assert torch.set_flush_denormal(True)
     try:

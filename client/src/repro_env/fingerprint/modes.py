@@ -78,17 +78,18 @@ class Determinism:
         example=["threads.torch_intraop: 8"])
     cudnn_benchmark_limit: Fact[int] = fact("torch.backends.cudnn.benchmark_limit: algorithms that are timed",
                                             source=_TORCH, example=10)
-    sdp_priority: Fact[tuple[str, ...]] = fact("order in which SDPA tries its kernels", source=_TORCH,
-                                               example=["cudnn", "flash", "mem_efficient", "math"])
+    sdp_priority: Fact[tuple[str, ...]] = fact(
+        "order in which SDPA tries its kernels; flash with its implementation where another than torch's own is active",
+        source=_TORCH, example=["cudnn", "flash", "mem_efficient", "math"])
     preferred_blas: Fact[str] = fact("torch.backends.cuda.preferred_blas_library()", source=_TORCH, example="cublaslt")
     preferred_linalg: Fact[str] = fact("torch.backends.cuda.preferred_linalg_library()", source=_TORCH,
                                        example="default")
     inductor: Fact[dict[str, str]] = fact(
-        "settings of Inductor and Triton that choose generated kernels; null when the process compiled nothing",
+        "settings of Inductor and Triton that choose generated kernels; null when Inductor generated nothing",
         source=_TORCH, example={"max_autotune": "false", "fallback_random": "false"})
     compile_cache: Fact[str] = fact(
-        "digest of the choices that autotuning left in the caches in use; null when the process compiled nothing",
-        source="files", example="sha256:" + "0" * 64)
+        "digest of what timing chose for generated kernels and TunableOp's products; null without either",
+        source="torch, files", example="sha256:" + "0" * 64)
     jax_prng: Fact[str] = fact("JAX's default generator, and whether its bits do not depend on sharding", source="jax",
                                example="threefry2x32, partitionable")
     tensorflow_onednn: Fact[bool] = fact("whether TensorFlow takes oneDNN's kernels on the CPU", source="tensorflow",

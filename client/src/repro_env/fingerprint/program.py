@@ -66,11 +66,13 @@ class Layout:
     """How work is split."""
 
     world_size: Fact[int] = fact("number of ranks", source="torch, variable", example=8)
-    data_parallel: Fact[int] = fact("data parallel degree", source="declared", example=8)
-    tensor_parallel: Fact[int] = fact("tensor parallel degree", source="declared", example=1)
-    pipeline_parallel: Fact[int] = fact("pipeline parallel degree", source="declared", example=1)
-    micro_batch: Fact[int] = fact("samples per rank and forward pass", source="declared", example=16)
-    accumulation: Fact[int] = fact("forward passes per optimizer step", source="declared", example=4)
+    data_parallel: Fact[int] = fact("data parallel degree", source="torch, megatron, deepspeed, declared", example=8)
+    tensor_parallel: Fact[int] = fact("tensor parallel degree", source="torch, megatron, deepspeed, declared", example=1)
+    pipeline_parallel: Fact[int] = fact("pipeline parallel degree", source="torch, megatron, deepspeed, declared", example=1)
+    micro_batch: Fact[int] = fact("samples per rank and forward pass", source="megatron, deepspeed, declared",
+                                  example=16)
+    accumulation: Fact[int] = fact("forward passes per optimizer step", source="megatron, deepspeed, declared",
+                                   example=4)
     dynamic_batching: Fact[bool] = fact("batches formed by load (serving)", source="declared", example=False)
     ddp_bucket_mb: Fact[str] = fact("DDP bucket size in MiB, as a decimal string", source="torch", example="25")
     static_graph: Fact[bool] = fact("DDP static graph", source="torch", example=False)
@@ -79,7 +81,7 @@ class Layout:
     expert_parallel: Fact[int] = fact("expert parallel degree", source="megatron, deepspeed, declared", example=1)
     sharding: Fact[str] = fact("how parameters are split among data parallel ranks: none, fsdp full_shard, zero-3, ...",
                                source="hook, declared", example="fsdp full_shard")
-    ddp_buckets: Fact[str] = fact("digest of DDP's gradient buckets as rebuilt after the first step", source="torch",
+    ddp_buckets: Fact[str] = fact("digest of DDP's gradient buckets as rebuilt, and of its hook", source="torch",
                                   example="sha256:" + "0" * 64)
     jax_devices: Fact[int] = fact("devices of all ranks that JAX may spread arrays over; null when it started none",
                                   source="jax", example=8)
@@ -92,7 +94,7 @@ class Model:
     training: Fact[bool] = fact("train mode (true) or evaluation mode", source="hook, declared", example=True)
     batch_norm: Fact[str] = fact("train, eval, sync; null without batch norm", source="hook, declared", example="train")
     attention: Fact[str] = fact("attention implementation: eager, sdpa, flash_attention_2, ...",
-                                source="declared", example="sdpa")
+                                source="hook, declared", example="sdpa")
     compile: Fact[bool] = fact("torch.compile or XLA jit in use", source="torch, declared", example=False)
 
 

@@ -111,8 +111,8 @@ def read(system: System, seen: Seen, readings: Readings) -> None:
     early = unread("not-reported" if seen.whole_pass else "too-early")
     noted: Modules = seen.modules
     if noted.training is not None:
-        readings.put("program.model.training", "torch", noted.training if whole else early)
+        readings.put("program.model.training", "hook", noted.training if whole else early)
     norms = noted.norms[True] or noted.norms[False]
-    readings.put("program.model.batch_norm", "torch", (", ".join(sorted(norms)) or None) if whole else early)
+    readings.put("program.model.batch_norm", "hook", (", ".join(sorted(norms)) or None) if whole else early)
     if noted.attention:
-        readings.put("program.model.attention", "torch", ", ".join(sorted(noted.attention)))
+        readings.put("program.model.attention", "hook", ", ".join(sorted(noted.attention)))

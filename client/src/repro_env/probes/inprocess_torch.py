@@ -105,9 +105,16 @@ def _benchmark_limit(torch: Any) -> Any:
 
 
 def _sdp_priority(torch: Any) -> Any:
-    """Return the order in which attention tries its kernels; ``None`` before torch had one (2.6)."""
+    """Return the order in which attention tries its kernels; ``None`` before torch had one (2.6).
+
+    Another implementation of the flash kernel may have been put in its place (2.11 and later); it is named beside it.
+    """
     order = _call(torch, "_get_sdp_priority_order")
-    return None if order is None else [_SDP_KERNELS.get(int(number), str(int(number))) for number in order]
+    if order is None:
+        return None
+    active = getattr(getattr(torch.nn, "attention", None), "current_flash_attention_impl", lambda: None)()
+    names = {**_SDP_KERNELS, 1: "flash" if active is None else f"flash {active}"}
+    return [names.get(int(number), str(int(number))) for number in order]
 
 
 def _preferred(torch: Any, getter: str) -> Any:
