@@ -201,6 +201,33 @@ class TestRefusal:
         assert accelerators(system)["devices"] == SILENT
 
 
+class TestBesideNvidia:
+    """Devices of two makers in one machine."""
+
+    def system(self, **environ: str) -> Topology:
+        system = Topology([MI300X] * 2, hops=full_mesh(2), **environ)
+        system.texts["/proc/driver/nvidia/version"] = (
+            "NVRM version: NVIDIA UNIX x86_64 Kernel Module  535.161.08  Thu Feb 29 08:41:27 UTC 2024\n")
+        system.texts["/proc/driver/nvidia/gpus/0000:17:00.0/information"] = (
+            "Model: \t\t NVIDIA A100-PCIE-40GB\nGPU UUID: \t GPU-0a1b\n")
+        return system
+
+    def test_both_are_listed_and_links_are_only_told_where_both_tell(self) -> None:
+        document = look(self.system())
+        section = document["stack"]["accelerators"]
+        assert [device["vendor"] for device in section["devices"]] == ["amd", "amd", "nvidia"]
+        assert section["links"] == section["interconnect"] == document["capture"]["device_links"] == SILENT
+        assert len(document["capture"]["device_states"]) == 3
+
+    def test_a_mask_of_cuda_hides_devices_of_both(self) -> None:
+        assert accelerators(self.system(CUDA_VISIBLE_DEVICES=""))["devices"] is None
+        (device,) = accelerators(self.system(HIP_VISIBLE_DEVICES=""))["devices"]
+        assert device["vendor"] == "nvidia"
+
+    def test_the_driver_s_facts_are_nvidia_s(self) -> None:
+        assert look(self.system())["stack"]["driver"]["kernel_module"] == "535.161.08"
+
+
 class TestNames:
     """Names by libdrm's table, by the board, by the vendor's tools; bounded, never guessed."""
 

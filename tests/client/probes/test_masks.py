@@ -42,7 +42,8 @@ class TestCuda:
 
     @pytest.mark.parametrize(("mask", "ids"), [
         ("2,0", ["GPU-2abc", "GPU-0abc"]), ("1", ["GPU-1abc"]), ("0,9,1", ["GPU-0abc"]),
-        ("0, 1", ["GPU-0abc", "GPU-1abc"]), ("x", []), ("", []), ("-1,0", []), ("0,,1", ["GPU-0abc"]), ("00", ["GPU-0abc"])])
+        ("0, 1", ["GPU-0abc", "GPU-1abc"]), ("x", []), ("", []), ("-1,0", []), ("0,,1", ["GPU-0abc"]),
+        ("00", ["GPU-0abc"])])
     def test_indices_by_the_bus_tell_devices(self, mask: str, ids: list[str]) -> None:
         assert chosen(UNLIKE, mask, **BY_BUS) == ids
 
