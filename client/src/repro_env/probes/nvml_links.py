@@ -50,10 +50,10 @@ def matrix(nvml: Nvml, handles: list[tuple[int, Any]]) -> Any:
 def active_links(nvml: Nvml, handle: Any, places: set[tuple[int, ...]]) -> Links:
     """Return the links of a device that are up; a device or a driver without NVLink has none.
 
-    ``places`` are those of the devices: a link that ends at one of them is direct, whatever kind is stated.
+    ``places`` are those of the devices: a link that ends at one of them is direct, also where its kind is not stated.
     """
     direct: dict[tuple[int, ...], int] = {}
-    ends = {_SWITCH: 0, _UNKNOWN: 0}
+    switch = unnamed = 0
     for number in range(MOST_LINKS):
         link = nvml.c.c_uint(number)
         try:
@@ -64,15 +64,16 @@ def active_links(nvml: Nvml, handle: Any, places: set[tuple[int, ...]]) -> Links
             raise
         if not up:
             continue
+        kind = nvml.fact(nvml.number, "nvmlDeviceGetNvLinkRemoteDeviceType", handle, link)
+        if kind == _SWITCH:
+            switch += 1
+            continue
         where = nvml.fact(place, nvml, "nvmlDeviceGetNvLinkRemotePciInfo_v2", handle, link)
         if isinstance(where, tuple) and where in places:
             direct[where] = direct.get(where, 0) + 1
-            continue
-        kind = nvml.fact(nvml.number, "nvmlDeviceGetNvLinkRemoteDeviceType", handle, link)
-        kind = kind if isinstance(kind, int) else _UNKNOWN
-        if kind in ends:
-            ends[kind] += 1
-    return Links(direct, ends[_SWITCH], ends[_UNKNOWN])
+        elif not isinstance(kind, int) or kind == _UNKNOWN:
+            unnamed += 1
+    return Links(direct, switch, unnamed)
 
 
 def place(nvml: Nvml, name: str, *handle: Any) -> tuple[int, ...]:
