@@ -94,6 +94,11 @@ def test_a_process_that_joins_a_job_later_is_no_longer_whole() -> None:
     assert layout(seen, JOB) == {"world_size": 8}
 
 
+def test_a_job_of_one_rank_has_degrees_of_one_and_may_still_shard() -> None:
+    facts = layout(settled(), {"torch.distributed": distributed(1)})
+    assert facts == {"world_size": 1, **dict.fromkeys(inprocess_distributed.DEGREES, 1)}
+
+
 def test_ddp_over_the_whole_job_splits_nothing_of_the_model() -> None:
     model = ddp()
     facts = layout(passed(model), JOB)

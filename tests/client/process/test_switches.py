@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import time
 import types
 import warnings
 from typing import Any
@@ -13,9 +14,18 @@ import pytest
 import torch
 
 from repro_env.fingerprint.facts import is_unread
-from repro_env.probes import inprocess, inprocess_build, inprocess_python, inprocess_torch
+from repro_env.probes import (
+    inprocess,
+    inprocess_build,
+    inprocess_compile,
+    inprocess_distributed,
+    inprocess_model,
+    inprocess_pools,
+    inprocess_python,
+    inprocess_torch,
+)
 from repro_env.system import System
-from tests.client.process.test_readers import CUDA_REPORT, _old_torch, read, settled
+from tests.client.process.test_readers import CUDA_REPORT, _old_torch, passed, read, settled
 
 #: a program that, in one child for each list of setters, sets switches, asks torch's own getters, is looked at twice,
 #: and asks them again.
@@ -176,6 +186,15 @@ def test_a_build_for_devices_tells_what_it_was_compiled_against() -> None:
     assert facts["determinism.sdp_priority"] is None
 
 
+def test_a_torch_without_a_getter_of_its_cpu_kernels_tells_them_in_its_report() -> None:
+    old = _old_torch()
+    old.backends = types.SimpleNamespace()
+    assert read(modules={"torch": old}, files=[])["cpu.torch_capability"] == "AVX512"
+
+    old.cuda.is_initialized = lambda: False
+    assert read(modules={"torch": old}, files=[])["cpu.torch_capability"] == {"unread": "not-reported"}
+
+
 def test_a_build_for_rocm_names_its_own_libraries() -> None:
     old = _old_torch(_get_blas_preferred_backend="_BlasBackend.Cublaslt")
     old.version.cuda, old.version.hip = None, "6.1"
@@ -252,6 +271,19 @@ def test_what_timing_chose_and_what_appears_later_is_no_change() -> None:
     seen = settled()
     seen.changed({"determinism.inductor": None, "determinism.compile_cache": None})
     assert seen.changed({"determinism.inductor": {"max_autotune": "true"}, "determinism.compile_cache": "x"}) == []
+
+
+def test_reading_torch_costs_milliseconds() -> None:
+    groups = (inprocess_torch, inprocess_compile, inprocess_model, inprocess_distributed, inprocess_pools)
+    seen = passed(torch.nn.Linear(2, 2))
+
+    def spent() -> float:
+        start = time.thread_time()
+        for group in groups:
+            group.read(System(), seen, inprocess.Readings())
+        return time.thread_time() - start
+
+    assert min(spent() for _ in range(5)) < 0.010
 
 
 def test_a_look_at_a_real_torch_warns_of_nothing() -> None:

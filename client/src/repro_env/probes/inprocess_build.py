@@ -29,6 +29,7 @@ _ARITHMETIC = re.compile(
     r"ffp-contract=\S+|mfma|mavx\S*|msse\S*|march=\S+|mcpu=\S+|-?use_fast_math|-?fmad=\S+|-?ftz=\S+|"
     r"-?prec-(div|sqrt)=\S+)")
 _SETTING = re.compile(r"([A-Z][A-Z0-9_]*)=(.*?)(?=, [A-Z][A-Z0-9_]*=|,\s*$|$)", re.MULTILINE)
+_CAPABILITY = re.compile(r"CPU capability usage: (\S+)")
 _COMPILER = re.compile(r"^  - ((?:GCC|clang|MSVC) \S+)", re.MULTILINE)
 
 
@@ -72,6 +73,15 @@ def _abi(torch: Any) -> Any:
     """Return the interface of the C++ library that extensions must be built for."""
     flag = getattr(torch._C, "_GLIBCXX_USE_CXX11_ABI", None)
     return unread("not-reported") if flag is None else "cxx11" if flag else "pre-cxx11"
+
+
+def _capability(torch: Any) -> Any:
+    """Return the level of CPU kernels that torch dispatches to; before 2.1 only its report tells."""
+    module = getattr(torch.backends, "cpu", None)
+    if module is not None:
+        return module.get_cpu_capability()
+    found = _CAPABILITY.search(report(torch) or "")
+    return found.group(1) if found else unread("not-reported")
 
 
 def _arch_list(torch: Any) -> Any:
@@ -122,5 +132,5 @@ BUILD = (
     ("frameworks.torch.abi", "torch", _abi),
     ("frameworks.torch.arch_list", "torch", _arch_list),
     ("frameworks.torch.build_flags", "torch", _build_flags),
-    ("cpu.torch_capability", "torch", lambda torch: torch.backends.cpu.get_cpu_capability()),
+    ("cpu.torch_capability", "torch", _capability),
 )

@@ -54,8 +54,7 @@ def read(system: System, seen: Seen, readings: Readings) -> None:
         for name, value in facts.items():
             if is_unread(seen.layout.get(name, unread("not-reported"))):
                 seen.layout[name] = value
-    whole = {} if seen.layout else alone(system, torch, seen)
-    for name, value in {**whole, **seen.layout}.items():
+    for name, value in {**alone(system, torch, seen), **seen.layout}.items():
         readings.put(f"program.layout.{name}", "torch", value)
 
 
@@ -185,15 +184,17 @@ def alone(system: System, torch: Any, seen: Seen) -> dict[str, Any]:
     """Return the layout of one process that computes by itself on one device: everything is whole.
 
     Claimed only where no launcher announced other ranks, no other means of exchange was imported, and no second device
-    could hold a part.
+    could hold a part. In a process group of one, a wrapper that was not seen may still form buckets and shards.
     """
     _, _, announced = ids.ranks(system.environ)
-    if not seen.settled or seen.group is not None or announced not in (None, 1):
+    if not seen.settled or announced not in (None, 1) or (seen.group is not None and seen.group[1] > 1):
         return {}
     if any(name in system.loaded_modules() for name in OTHER_MEANS):
         return {}
     if any(runtime is not None and runtime.is_initialized() and runtime.device_count() > 1
            for runtime in (getattr(torch, name, None) for name in ("cuda", "xpu"))):
         return {}
-    return {"world_size": 1, **dict.fromkeys(DEGREES, 1), "sharding": "none",
-            **dict.fromkeys(("ddp_bucket_mb", "static_graph", "ddp_buckets"))}
+    degrees_of_one = {"world_size": 1, **dict.fromkeys(DEGREES, 1)}
+    if seen.group is not None:
+        return degrees_of_one
+    return {**degrees_of_one, "sharding": "none", **dict.fromkeys(("ddp_bucket_mb", "static_graph", "ddp_buckets"))}

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from ..fingerprint.facts import unread
+from ..fingerprint.facts import is_unread, unread
 from .inprocess_libraries import found, torch_reports
 
 TYPE_CHECKING = False
@@ -32,7 +32,8 @@ def read(system: System, seen: Seen, readings: Readings) -> None:
     reports = torch_reports(system.loaded_modules().get("torch"))
     readings.attempt("threads.blas_pools", "loaded-library", lambda: blas_pools(system, mapped))
     readings.attempt("threads.openmp_pools", "loaded-library", lambda: openmp_pools(system, mapped))
-    readings.attempt("threads.openmp", "loaded-library", lambda: _openmp(openmp_pools(system, mapped), reports))
+    pools = readings.facts["threads.openmp_pools"]
+    readings.attempt("threads.openmp", "loaded-library", lambda: pools if is_unread(pools) else _openmp(pools, reports))
     readings.attempt("threads.mkl", "loaded-library", lambda: _mkl(system, mapped, reports))
 
 
