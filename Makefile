@@ -8,7 +8,7 @@ TEST := .venv-test/bin/python
 PYTEST_ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo serve test lint pytest soak bench docs lock clean venv venv-test venv-frameworks
+.PHONY: help demo serve test lint pytest soak bench docs lock clean venv venv-test venv-frameworks venv-vendors
 
 help: ## this list
 	@sed -n 's/^\([a-z][a-z-]*\):.*## \(.*\)/  make \1@\2/p' Makefile | awk -F@ '{ printf "%-14s %s\n", $$1, $$2 }'
@@ -26,10 +26,10 @@ lint: venv-test ## ruff and mypy --strict
 	@$(TEST) -m mypy --config-file client/pyproject.toml client/src/repro_env
 	@$(TEST) -m mypy --config-file service/pyproject.toml service/src/repro_env_service
 
-pytest: venv-test venv-frameworks ## the tests alone
+pytest: venv-test venv-frameworks venv-vendors ## the tests alone
 	@$(TEST) -m pytest $(PYTEST_ARGS)
 
-soak: venv-test venv-frameworks ## the same tests with a hundred times as many examples
+soak: venv-test venv-frameworks venv-vendors ## the same tests with a hundred times as many examples
 	@HYPOTHESIS_PROFILE=soak $(TEST) -m pytest --timeout=7200 $(PYTEST_ARGS)
 
 bench: venv-test ## every measurement; fails at the end if one missed its aim
@@ -42,13 +42,13 @@ docs: venv-test ## write the generated parts of the reference pages
 
 lock: ## pin the newest distributions anew, with the hashes of all their files
 	@$(PREPARE) .venv-lock
-	@cd requirements && for name in service build test frameworks lock; do \
+	@cd requirements && for name in service build test frameworks vendors lock; do \
 	    echo "requirements/$$name.txt" && ../.venv-lock/bin/python -m uv pip compile --quiet --upgrade --universal \
 	        --python-version 3.11 --generate-hashes --no-header "$$name.in" --output-file "$$name.txt" || exit 1; \
 	done
 
 clean: ## remove the environments, the demo's data and caches; ./data stays
-	@rm -rf .venv .venv-test .venv-frameworks .venv-lock .demo .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	@rm -rf .venv .venv-test .venv-frameworks .venv-vendors .venv-lock .demo .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	@find client service tests bench docs -name __pycache__ -type d -prune -exec rm -rf {} +
 
 venv:
@@ -59,3 +59,6 @@ venv-test:
 
 venv-frameworks:
 	@$(PREPARE) .venv-frameworks
+
+venv-vendors:
+	@$(PREPARE) .venv-vendors

@@ -1,7 +1,7 @@
 """Brings a virtual environment up to date.
 
 ``.venv`` is for running, ``.venv-test`` for tests, ``.venv-frameworks`` for what tests observe in a process of its own,
-``.venv-lock`` for pinning.
+``.venv-vendors`` for vendors' libraries that tests load, ``.venv-lock`` for pinning.
 
 Everything comes from hash-pinned requirements, in the steps listed in ``steps``. Each finished step leaves the digest
 of what it was made from in the environment, so a second call, or one after a change elsewhere, installs nothing.
@@ -58,6 +58,8 @@ def steps(folder: str) -> tuple[Step, ...]:
     if folder == ".venv-frameworks":
         # What is imported is compiled then; compiling all of it here would take longer than the rest together.
         return (pinned("frameworks", "--no-compile"),)
+    if folder == ".venv-vendors":
+        return (pinned("vendors"),)
     packages = ("./client", "./service")
     local = ("--no-index", "--no-deps", "--no-build-isolation")
     if folder == ".venv":
@@ -75,7 +77,8 @@ def pinned(name: str, *options: str) -> Step:
     """Return the step that installs one file of pinned requirements, every artefact checked by its hash."""
     path = Path("requirements", f"{name}.txt")
     what = {"build": "build tools", "service": "what the service needs (about 30 MB)", "test": "test tools",
-            "lock": "the tool that pins", "frameworks": "JAX, TensorFlow and scikit-learn (about 460 MB)"}[name]
+            "lock": "the tool that pins", "frameworks": "JAX, TensorFlow and scikit-learn (about 460 MB)",
+            "vendors": "two CUDA runtimes (4 MB)"}[name]
     return Step(f"{what}, from {path}", ("--require-hashes", *options, "-r", str(path)), (path,))
 
 

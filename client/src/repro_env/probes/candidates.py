@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 
 from . import distributions, elf
-from .library_files import SEVERAL_ARE_USUAL, distributions_of, library_of, version_in_name
+from .library_files import SEVERAL_ARE_USUAL, STEMS, distributions_of, library_of, version_in_name
 from .places import Places
 
 TYPE_CHECKING = False
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 _CACHE = "/etc/ld.so.cache"
 _CACHE_BYTES = 4 << 20
 _MOST_FOLDERS = 32
+_IN_CACHE = (*(f"/{stem}.so".encode() for stem in STEMS), b"openblas")
 #: files of torch that need the libraries; the first that is there tells which interface versions it wants.
 _OF_TORCH = ("libtorch_cuda.so", "libtorch_hip.so", "libtorch_cpu.so")
 #: folders of wheels that tools for repairing wheels make.
@@ -86,12 +87,14 @@ class Candidates:
         place = self.places.of(real)
         wanted = self.needed.get(name)
         self.found.setdefault(name, []).append(Candidate(
-            real, place, version_in_name(real) or self._installed(name, real, place),
+            real, place, version_of_file(name, real) or self._installed(name, real),
             wanted=wanted is None or os.path.basename(path).startswith(wanted)))
 
-    def _installed(self, name: str, path: str, place: str) -> str | None:
+    def _installed(self, name: str, path: str) -> str | None:
         """Return the version of the distribution that brings a file without one in its name."""
-        if place not in ("wheel", "user") or ("/nvidia/" not in path and name != "triton"):
+        if "/nvidia/" not in path and name != "triton":
+            return None
+        if not any(path.startswith(self.system.realpath(folder) + "/") for folder in self.look.interpreter.path):
             return None
         installed = distributions.first_by_name(self.system, self.look)
         return next((installed[key].version for key in distributions_of(name) if key in installed), None)
@@ -137,15 +140,13 @@ class Candidates:
         for prefix in self.places.conda:
             yield from self._listed(f"{prefix}/lib")
 
-    def _cached(self) -> Iterator[str]:
+    def _cached(self) -> list[str]:
         """Return the files in the loader's cache: a table whose texts end with NUL, paths among them."""
         try:
             data = self.system.read_bytes(_CACHE, _CACHE_BYTES)
         except OSError:
-            return
-        for text in data.split(b"\0"):
-            if text.startswith(b"/") and b"/lib" in text:
-                yield text.decode("utf-8", "replace")
+            return []
+        return paths_in_cache(data)
 
     def _of_torch(self) -> tuple[dict[str, str], bool]:
         """Return the file names that torch needs by library, and whether it looks beside itself first."""
@@ -159,6 +160,24 @@ class Candidates:
                 wanted = {library_of(needed): needed for needed in file.needed}
                 return {key: value for key, value in wanted.items() if key}, bool(file.rpath)
         return {}, False
+
+
+def version_of_file(name: str, path: str) -> str | None:
+    """Return the version in a file's name; that of an OpenMP runtime or a BLAS is the interface's, not its own."""
+    return None if name in SEVERAL_ARE_USUAL else version_in_name(path)
+
+
+def paths_in_cache(data: bytes) -> list[str]:
+    """Return the paths of numeric libraries in the loader's cache, in the order in which they stand there."""
+    found: dict[int, str] = {}
+    for stem in _IN_CACHE:
+        at = data.find(stem)
+        while at >= 0:
+            start, end = data.rfind(b"\0", 0, at) + 1, data.find(b"\0", at)
+            if data[start:start + 1] == b"/" and end > 0:
+                found[start] = data[start:end].decode("utf-8", "replace")
+            at = data.find(stem, at + 1)
+    return [found[start] for start in sorted(found)]
 
 
 def described(candidates: Candidates, name: str) -> dict[str, Any]:

@@ -11,7 +11,14 @@ import re
 from ..fingerprint.facts import unread
 from . import elf
 from .keys import LIBRARIES
-from .library_files import by_library, distributions_of, parts_by_library, stem_of, version_in_name
+from .library_files import (
+    SEVERAL_ARE_USUAL,
+    by_library,
+    distributions_of,
+    parts_by_library,
+    stem_of,
+    version_in_name,
+)
 from .library_questions import FRONTS, QUESTIONS
 from .owners import Owners
 from .places import Places
@@ -98,7 +105,7 @@ def _describe(environment: Environment, name: str, files: dict[str, Owner | None
     versions = [owner.version for owner in files.values() if owner is not None and owner.name in bringing]
     told = joined(versions)
     if not versions and environment.owners.version_of(bringing) is None \
-            and "conda" not in str(readings.facts[f"{base}.found"]):
+            and "conda" not in str(readings.facts[f"{base}.found"]) and name not in SEVERAL_ARE_USUAL:
         told = joined(map(version_in_name, files))
     if told:
         readings.put(f"{base}.installed", "distribution-metadata" if versions else "files", told)
