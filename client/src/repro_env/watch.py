@@ -8,6 +8,7 @@ the host passes the guard.
 from __future__ import annotations
 
 import _thread
+import atexit
 import sys
 
 from . import watchers
@@ -43,7 +44,7 @@ class Watch:
 
     def begin(self) -> None:
         """Install the hooks, or wait for torch to be imported."""
-        waited = {"torch": self.torch_imported, _DYNAMO: self.dynamo_imported}
+        waited = {"torch": self.torch_imported, _DYNAMO: self.dynamo_imported, "jax": self.jax_imported}
         torch = sys.modules.get("torch")
         if torch is not None and "torch.optim.optimizer" in sys.modules:
             del waited["torch"]
@@ -51,6 +52,9 @@ class Watch:
         if _DYNAMO in sys.modules:
             del waited[_DYNAMO]
             guarded(self.dynamo_imported)(sys.modules[_DYNAMO])
+        if hasattr(sys.modules.get("jax"), "jit"):
+            del waited["jax"]
+            guarded(self.jax_imported)(sys.modules["jax"])
         if waited:
             self._import_hook = ImportHook(waited)
             sys.meta_path.insert(0, self._import_hook)
@@ -59,6 +63,7 @@ class Watch:
         """Take every hook away again."""
         if self._import_hook is not None:
             self._import_hook.leave()
+        atexit.unregister(_note_jax)
         for handle in self._handles:
             handle.remove()
         self._handles = []
@@ -98,6 +103,10 @@ class Watch:
         for watcher in self.watchers:
             guarded(watcher.begin)(torch)
         process.prepare()
+
+    def jax_imported(self, *_: Any) -> None:
+        """Have noted what JAX started: its own exit handler, older than the one made here, takes it down."""
+        atexit.register(_note_jax)
 
     def dynamo_imported(self, eval_frame: Any) -> None:
         """Stop watching forward passes when the program compiles: torch warns of global hooks on compiled modules."""
@@ -192,3 +201,13 @@ class Watch:
     def _take(self, moment: str) -> None:
         self.looked = True
         guarded(self.look)(moment)
+
+
+@guarded
+def _note_jax() -> None:
+    """Note what JAX has started, before its exit handler runs."""
+    from . import process
+    from .probes import inprocess_jax
+    from .system import System
+
+    inprocess_jax.note(System(), sys.modules, process.STATE.seen)

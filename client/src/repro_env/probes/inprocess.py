@@ -21,14 +21,16 @@ _TOO_EARLY = ("threads.torch_intraop", "threads.torch_interop", "threads.openmp"
               "threads.openmp_pools", "program.model.compile", "determinism.inductor", "determinism.compile_cache")
 #: sections whose facts a program may change while it runs.
 _CHANGING = ("precision.", "determinism.", "threads.")
-#: facts among them that grow as the program goes on, which nobody switches.
-_GROWING = ("determinism.compile_cache", "determinism.nondeterministic_kernels")
+#: facts among them that grow as the program goes on, which nobody switches: what was compiled and chosen, and the order
+#: of attention's kernels, which torch fits to the device when it first computes attention.
+_GROWING = ("determinism.compile_cache", "determinism.inductor", "determinism.nondeterministic_kernels",
+            "determinism.sdp_priority")
 
 
 class Seen:
     """What the hooks of a watched process noticed before the look; ``observe()`` alone knows nothing of it."""
 
-    __slots__ = ("at_first_step", "autocast", "group", "layout", "modules", "settled", "sharded_optimizer",
+    __slots__ = ("at_first_step", "autocast", "group", "jax", "layout", "modules", "settled", "sharded_optimizer",
                  "torch_seed_at_import", "whole_pass")
 
     def __init__(self) -> None:
@@ -37,6 +39,7 @@ class Seen:
         self.torch_seed_at_import: int | None = None
         self.autocast: Any = unread("not-reported")
         self.group: tuple[str, int] | None = None  #: backend and size of the process group, also once it was left
+        self.jax: dict[str, Any] = {}  #: what JAX had started, see ``inprocess_jax``, also once it was taken down
         self.modules: Any = None  #: what forward calls showed, see ``inprocess_model``
         self.sharded_optimizer = False  #: the optimizer that stepped keeps its states in shards
         self.layout: dict[str, Any] = {}  #: facts of program.layout, also once process group and model are gone
@@ -130,17 +133,22 @@ def _groups() -> tuple[tuple[str, Callable[[System, Seen, Readings], None]], ...
     from . import (
         inprocess_compile,
         inprocess_distributed,
+        inprocess_jax,
         inprocess_libraries,
         inprocess_mapped,
         inprocess_model,
         inprocess_numpy,
         inprocess_pools,
         inprocess_python,
+        inprocess_ranks,
+        inprocess_tensorflow,
         inprocess_torch,
     )
 
     return (("frameworks", inprocess_python.read), ("precision", inprocess_torch.read),
-            ("program.layout", inprocess_distributed.read), ("determinism.inductor", inprocess_compile.read),
+            ("precision", inprocess_jax.read), ("precision", inprocess_tensorflow.read),
+            ("program.layout", inprocess_distributed.read), ("program.layout", inprocess_ranks.read),
+            ("determinism.inductor", inprocess_compile.read),
             ("program.model", inprocess_model.read), ("cpu", inprocess_numpy.read),
             ("libraries", inprocess_libraries.read), ("threads", inprocess_pools.read),
             ("determinism", inprocess_mapped.read))

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import sys
 
+from ..fingerprint.facts import unread
+from . import inprocess_jax, inprocess_tensorflow
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
@@ -23,7 +26,7 @@ def read(system: System, seen: Seen, readings: Readings) -> None:
     readings.attempt("program.random.hash_seed", "interpreter", lambda: hash_seed(system))
     for name, module_name in FRAMEWORKS.items():
         _framework(name, modules.get(module_name), readings)
-    readings.attempt("frameworks.backend", "torch", lambda: backend(modules))
+    readings.attempt("frameworks.backend", "torch", lambda: backend(system, modules, seen))
 
 
 def flushes_to_zero() -> bool:
@@ -41,21 +44,11 @@ def hash_seed(system: System) -> str:
     """
     if not sys.flags.hash_randomization:
         return "0"
-    value = "" if sys.flags.ignore_environment else _initial_variable(system, "PYTHONHASHSEED")
+    value = "" if sys.flags.ignore_environment else system.initial_variable("PYTHONHASHSEED") or ""
     return str(int(value)) if value.isascii() and value.isdigit() and int(value) else "random"
 
 
-def _initial_variable(system: System, name: str) -> str:
-    """Return a variable as this process was started with it; empty when it was unset."""
-    try:
-        entries = system.read_bytes("/proc/self/environ", 1 << 20).split(b"\0")
-    except OSError:
-        return system.environ.get(name, "")
-    prefix = name.encode("ascii") + b"="
-    return next((entry[len(prefix):].decode("utf-8", "replace") for entry in entries if entry.startswith(prefix)), "")
-
-
-def backend(modules: Any) -> str:
+def backend(system: System, modules: Any, seen: Seen) -> Any:
     """Return where the process computed: an accelerator only when its runtime was started, else the processor."""
     torch = modules.get("torch")
     for name, started in (("cuda", "is_initialized"), ("xpu", "is_initialized")):
@@ -64,21 +57,16 @@ def backend(modules: Any) -> str:
             return "rocm" if name == "cuda" and torch.version.hip else name
     if torch is not None and getattr(torch, "_C", None) is not None and _mps_started(modules, torch):
         return "mps"
-    return _jax_backend(modules) or "cpu"
+    inprocess_jax.note(system, modules, seen)
+    found = (seen.jax.get("backend") or "cpu", inprocess_tensorflow.backend(modules) or "cpu")
+    surely = unread("not-reported") if inprocess_jax.missed(modules, seen) else "cpu"
+    return next((name for name in found if name != "cpu"), surely)
 
 
 def _mps_started(modules: Any, torch: Any) -> bool:
     """Whether Apple's runtime holds memory; asked only where the build has it."""
     mps = modules.get("torch.mps")
     return bool(mps is not None and getattr(torch._C, "_has_mps", False) and mps.current_allocated_memory() > 0)
-
-
-def _jax_backend(modules: Any) -> str | None:
-    """Return the platform of JAX's default backend when one was started, without starting it."""
-    bridge = modules.get("jax._src.xla_bridge")
-    started = getattr(bridge, "_default_backend", None)
-    platform = getattr(started, "platform", None)
-    return {"gpu": "cuda"}.get(platform, platform) if isinstance(platform, str) else None
 
 
 def _framework(name: str, module: Any, readings: Readings) -> None:
