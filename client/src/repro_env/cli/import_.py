@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ..errors import InvalidDocument, SpoolError, UsageError
 from ..importers import FORMATS
+from ..render.stated import stated
 from . import reading, sending
 from .capture import document_text
 from .console import answer, continue_saying, say
@@ -19,7 +20,9 @@ NOT_DELIVERED = 1
 MAX_NOTES = 3
 #: how notes begin that ask nothing of a person; they stand in the document alone.
 ROUTINE = ("CUDA runtime version is ", "cuDNN files are ", "Is CUDA available: ", "HIP runtime version: ",
-           "GPUs in index order: ", "the text ends in the list of cuDNN files")
+           "GPUs in index order: ", "the text ends in the list of cuDNN files", "processor, its name shortened: ",
+           "memory that torch can use: ", "accelerate's default configuration", "distributed or parallel set-up",
+           "operators built beforehand", "DeepSpeed was compiled with", "accelerator that ")
 
 
 COMMAND = Command(
@@ -70,6 +73,8 @@ def _recognised(path: str, document: dict[str, Any]) -> None:
     form = made["format"] if isinstance(made, dict) and "format" in made else f"repro-env {record['vantage']} document"
     say(f"{sending.file_name(path)}: recognised as {form}; run {record['run_id']}")
     notes = made["notes"] if isinstance(made, dict) and "notes" in made else []
+    if record["vantage"] == "import":
+        continue_saying(f"states {stated(document)}")
     telling = [note for note in notes if not note.startswith(ROUTINE)]
     for note in telling[:MAX_NOTES]:
         continue_saying(f"note: {note}")

@@ -6,6 +6,7 @@ taken alone: a text with two machines, or with one before and after a change, is
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -102,10 +103,19 @@ def _joined(first: Any, second: Any, path: str) -> Any:
         return _devices(first, second, path)
     if path == "distributions.installed" and isinstance(first, list) and isinstance(second, list):
         return _distributions(first, second, path)
-    finer = _finer(first, second) if path.rpartition(".")[2] in _VERSIONS else None
+    name = path.rpartition(".")[2]
+    finer = _JOINERS[name](first, second) if name in _JOINERS else None
     if finer is None:
         raise _ContradictionError(path)
     return finer
+
+
+def _exact(first: Any, second: Any) -> int | None:
+    """Return the memory that is told in bytes when the other is it in whole MiB, as nvidia-smi prints it."""
+    if not isinstance(first, int) or not isinstance(second, int):
+        return None
+    less, more = sorted((first, second))
+    return more if less == more >> 20 << 20 else None
 
 
 def _finer(first: Any, second: Any) -> str | None:
@@ -114,6 +124,9 @@ def _finer(first: Any, second: Any) -> str | None:
         return None
     short, long = sorted((first, second), key=len)
     return long if long.startswith(short) and long[len(short):].startswith(_AFTER_A_SHORT_ONE) else None
+
+
+_JOINERS: dict[str, Callable[[Any, Any], Any]] = {**dict.fromkeys(_VERSIONS, _finer), "memory_bytes": _exact}
 
 
 def _devices(first: list[Any], second: list[Any], path: str) -> list[Any]:
