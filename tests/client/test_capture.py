@@ -81,7 +81,7 @@ def test_eight_ranks_have_one_stack_and_eight_observations_of_one_run() -> None:
     assert [document["capture"]["process"]["rank"] for document in documents] == list(range(8))
 
 
-def test_a_retry_in_the_same_job_has_the_same_ids() -> None:
+def test_the_same_circumstances_at_the_same_time_give_the_same_ids() -> None:
     first, second = (capture(RecordedSystem("h100-node", **SLURM))["capture"] for _ in range(2))
     assert first["run_id_source"] == "scheduler"
     assert (first["run_id"], first["observation_id"]) == (second["run_id"], second["observation_id"])

@@ -117,11 +117,13 @@ def test_ranks_as_each_launcher_announces_them(environ: dict[str, str], expected
 
 @pytest.mark.parametrize(("environ", "root", "expected"), [
     ({"SLURM_JOB_ID": "1", "SLURM_SCRIPT_CONTEXT": "prolog_slurmd"}, True, True),
+    ({**SLURM, "SLURM_SCRIPT_CONTEXT": "prolog_slurmctld"}, False, True),
+    ({**SLURM, "SLURM_SCRIPT_CONTEXT": "prolog_srun"}, False, False),
     ({"SLURM_JOB_ID": "1", "SLURM_SCRIPT_CONTEXT": "prolog_task", "SLURM_SUBMIT_DIR": "/x"}, False, False),
     ({"SLURM_JOB_ID": "1", "SLURM_JOB_UID": "1000"}, True, True),
     (SLURM, True, False),
     ({}, True, False),
-], ids=["context", "task-prolog", "before-contexts", "root-s-own-job", "no-job"])
+], ids=["context", "controller", "srun-prolog", "task-prolog", "before-contexts", "root-s-own-job", "no-job"])
 def test_only_slurm_s_prolog_on_the_host_sees_the_node(environ: dict[str, str], root: bool, expected: bool) -> None:
     assert ids.is_node_prolog(environ, root=root) is expected
 

@@ -120,6 +120,11 @@ def test_an_mpirun_in_a_batch_script_is_one_run_on_all_its_nodes() -> None:
     assert run_of("slurm-mpirun-first-node", **other) != run_of("slurm-mpirun-first-node")
 
 
+def test_two_applications_in_one_job_are_two_runs() -> None:
+    assert run_of("pbs-pals") == run_of("pbs-pals", PALS_RANKID="0", PMI_RANK="0")
+    assert run_of("pbs-pals") != run_of("pbs-pals", PALS_APID="11111111-2222-4333-8444-555555555555")
+
+
 def test_a_launcher_s_key_never_stands_in_a_document() -> None:
     told = recorded("slurm-mpirun-first-node")
     key = told["environ"]["OMPI_MCA_orte_precondition_transports"]

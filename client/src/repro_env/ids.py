@@ -118,9 +118,12 @@ def process(environ: Mapping[str, str], node: str, pid: int) -> dict[str, Any]:
 
 
 def is_node_prolog(environ: Mapping[str, str], *, root: bool) -> bool:
-    """Tell whether this is Slurm's Prolog on the host, which sees the node and not the job's environment."""
+    """Tell whether this is a Prolog of Slurm's daemons, which sees a node and not the job's environment.
+
+    The one of the controller sees no node of the job either: it belongs to no run.
+    """
     context = environ.get("SLURM_SCRIPT_CONTEXT", "")
-    if context in ("prolog_slurmd", "epilog_slurmd"):
+    if context.endswith(("_slurmd", "_slurmctld")):
         return True
     return root and bool(environ.get("SLURM_JOB_ID")) and not context and "SLURM_SUBMIT_DIR" not in environ
 

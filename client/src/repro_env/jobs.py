@@ -24,7 +24,7 @@ _NAMESPACE_FILE = "/var/run/secrets/kubernetes.io/serviceaccount/namespace"
 _POD_NAMES = ("POD_NAME", "MY_POD_NAME", "K8S_POD_NAME")
 _NAMESPACE_NAMES = ("POD_NAMESPACE", "MY_POD_NAMESPACE", "K8S_NAMESPACE")
 #: variables that only a launcher of MPI's own sets, never the scheduler that started it.
-_MPI_MARKS = ("OMPI_COMM_WORLD_RANK", "MPI_LOCALRANKID", "MV2_COMM_WORLD_RANK")
+_MPI_MARKS = ("OMPI_COMM_WORLD_RANK", "MPI_LOCALRANKID", "MV2_COMM_WORLD_RANK", "PALS_APID")
 #: a list of nodes longer than this is left to the scheduler's own records.
 _LONGEST_LIST = 4096
 
@@ -58,7 +58,7 @@ def step_of(facts: dict[str, Any], environ: Environ) -> str | None:
     its ranks belong to the launcher, not to those.
     """
     if facts["scheduler"] != "kubernetes" and _first(environ, _MPI_MARKS):
-        key = mpi_key(environ) or environ.get("PMIX_NAMESPACE")
+        key = mpi_key(environ) or _first(environ, ("PMIX_NAMESPACE", "PALS_APID"))
         return f"mpi-{_mark(key)}" if key else "mpi"
     step = _captured(facts["step"])
     return None if step is None else str(step)
