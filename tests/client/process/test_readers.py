@@ -210,7 +210,8 @@ def _old_torch(**switches: Any) -> Any:
     extension._cudnn = types.SimpleNamespace(getCompileVersion=lambda: (8, 9, 2))
     extension._GLIBCXX_USE_CXX11_ABI = False
     return types.SimpleNamespace(
-        __version__="2.1.0+cu121", _C=extension, __config__=types.SimpleNamespace(show=lambda: CUDA_REPORT),
+        __version__="2.1.0+cu121", _C=extension, __config__=types.SimpleNamespace(
+            show=lambda: CUDA_REPORT, parallel_info=lambda: "omp_get_max_threads() : 4\nIntel(R) MKL-DNN v3.1.1 (Git)"),
         get_default_dtype=lambda: torch.float32,
         version=types.SimpleNamespace(cuda="12.1", hip=None, debug=False, git_version="abc"),
         backends=types.SimpleNamespace(cpu=types.SimpleNamespace(get_cpu_capability=lambda: "AVX2")),
@@ -243,6 +244,7 @@ def test_cuda_that_was_not_started_is_not_asked() -> None:
     facts = read(modules={"torch": old}, files=[])
 
     assert facts["frameworks.backend"] == "cpu"
+    assert facts["libraries.onednn.loaded"] == "3.1.1", "told without the report"
     assert facts["frameworks.torch.build_flags"] == {"unread": "not-reported"}
     assert facts["libraries.cudnn.compiled_against"] == "8.9.2", "a constant of the extension module"
 

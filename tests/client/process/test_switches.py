@@ -255,22 +255,21 @@ def test_no_seed_of_a_device_is_asked_before_devices_were_started() -> None:
     assert inprocess_torch._seeds(old, settled(torch_seed_at_import=9)) == {"torch": 7}
 
 
-def test_a_changed_list_or_setting_is_told_with_its_value_at_the_first_step() -> None:
+def test_a_changed_pool_is_told_with_its_size_at_the_first_step() -> None:
     seen = settled()
-    seen.changed({"determinism.sdp_priority": ["flash", "math"], "determinism.inductor": {"max_autotune": "false"},
-                  "determinism.compile_cache": "sha256:1", "threads.openmp_pools": {"libgomp": 8}})
+    seen.changed({"threads.openmp_pools": {"libgomp": 8, "libiomp5": 8}, "determinism.cudnn_benchmark": False})
 
-    assert seen.changed({"determinism.sdp_priority": ["math", "flash"],
-                         "determinism.inductor": {"max_autotune": "true", "freezing": "true"},
-                         "determinism.compile_cache": "sha256:2", "threads.openmp_pools": {"libgomp": 4, "libomp": 8}}
-                        ) == ["determinism.inductor.max_autotune: false", "determinism.sdp_priority: flash, math",
-                              "threads.openmp_pools.libgomp: 8"]
+    assert seen.changed({"threads.openmp_pools": {"libgomp": 4, "libiomp5": 8, "libomp": 8},
+                         "determinism.cudnn_benchmark": True}
+                        ) == ["determinism.cudnn_benchmark: false", "threads.openmp_pools.libgomp: 8"]
 
 
-def test_what_timing_chose_and_what_appears_later_is_no_change() -> None:
+def test_what_the_compiler_and_torch_itself_do_later_is_no_switch() -> None:
     seen = settled()
-    seen.changed({"determinism.inductor": None, "determinism.compile_cache": None})
-    assert seen.changed({"determinism.inductor": {"max_autotune": "true"}, "determinism.compile_cache": "x"}) == []
+    seen.changed({"determinism.inductor": {"freezing": "false"}, "determinism.compile_cache": None,
+                  "determinism.sdp_priority": ["flash", "math"]})
+    assert seen.changed({"determinism.inductor": {"freezing": "false|true"}, "determinism.compile_cache": "sha256:1",
+                         "determinism.sdp_priority": ["cudnn", "flash", "math"]}) == []
 
 
 def test_reading_torch_costs_milliseconds() -> None:
