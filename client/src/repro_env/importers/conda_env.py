@@ -16,7 +16,7 @@ NAME = "conda-env-export"
 MADE_BY = "conda env export"
 
 _DEPENDENCIES = re.compile(r"dependencies\s*:\s*(?:#.*)?")
-_ABOVE = re.compile(r"(?:name|channels|prefix|variables|dependencies)\s*:.*|- .*|#.*|")
+_ABOVE = re.compile(r"[A-Za-z_]\w{0,40}\s*:(?: .*)?|- .*|#.*|")
 _SPEC = re.compile(r"(?:([\w./:-]{1,200})::)?([A-Za-z0-9_][\w.-]{0,120})(?:\s{0,4}(={1,2})\s{0,4}(\d[\w.+!-]{0,120})"
                    r"(?:=([\w.+-]{1,120}))?)?")
 #: keys by which an environment file of conda is told from other files with dependencies.
