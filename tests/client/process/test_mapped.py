@@ -31,9 +31,41 @@ def test_process_group_that_was_seen_is_not_called_absent() -> None:
     assert "collectives.topology" not in read({}, [], group=("gloo", 2))
 
 
-@pytest.mark.parametrize("module", inprocess_mapped._FRAMEWORKS)
+@pytest.mark.parametrize("module", [name for name in inprocess_mapped._FRAMEWORKS if name != "sklearn"])
 def test_framework_with_such_kernels_leaves_them_unread(module: str) -> None:
     assert is_unread(read({module: object()}, [])["determinism.nondeterministic_kernels"])
+
+
+@pytest.mark.parametrize(("facts", "beside", "none"), [
+    ({"determinism.tensorflow_op_determinism": True}, ("tensorflow",), True),
+    ({"determinism.tensorflow_op_determinism": False}, ("tensorflow",), False),
+    ({"determinism.tensorflow_op_determinism": True, "program.layout.jax_devices": None}, ("tensorflow", "jax"), True),
+    ({"determinism.tensorflow_op_determinism": True, "program.layout.jax_devices": 1}, ("tensorflow", "jax"), False),
+    ({"determinism.xla_deterministic": True, "frameworks.backend": "cuda"}, ("jax",), True),
+    ({"determinism.xla_deterministic": True, "frameworks.backend": "cpu"}, ("jax",), False),
+    ({"threads.scikit_learn": None}, ("sklearn",), True),
+    ({"threads.scikit_learn": 1}, ("sklearn",), True),
+    ({"threads.scikit_learn": 2}, ("sklearn",), False),
+    ({"threads.scikit_learn": None}, ("sklearn", "torch"), False)],
+    ids=["tf-strict", "tf-lax", "tf-strict-jax-idle", "tf-strict-jax-at-work", "xla-strict", "xla-flag-is-for-gpus",
+         "sklearn-idle", "sklearn-one-thread", "sklearn-threads", "sklearn-idle-torch-lax"])
+def test_each_framework_is_certified_by_its_own_switch(facts: dict[str, Any], beside: tuple[str, ...],
+                                                       none: bool) -> None:
+    readings = inprocess.Readings()
+    readings.facts = {"libraries.unvetted_kernels": [], **facts}
+    found = inprocess_mapped.kernels(dict.fromkeys(beside, object()), readings)
+    assert (found == []) is none
+    assert none or is_unread(found)
+
+
+def test_exchange_that_a_framework_named_is_not_called_absent() -> None:
+    readings = inprocess.Readings()
+    readings.facts = {"collectives.backend": "nccl", "libraries.unvetted_kernels": []}
+    seen = inprocess.Seen()
+    seen.settled = True
+    inprocess_mapped._absent({"jax": object()}, seen, readings)
+    assert readings.facts["collectives.backend"] == "nccl"
+    assert "collectives.topology" not in readings.facts
 
 
 @pytest.mark.parametrize(("strict", "warn_only", "beside", "none"), [

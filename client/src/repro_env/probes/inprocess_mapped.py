@@ -25,8 +25,8 @@ _FRAMEWORKS = ("torch", "jax", "tensorflow", "sklearn", "numba", "cupy")
 _OUTSIDE_TORCH = ("jax", "tensorflow", "sklearn", "numba", "cupy", "flash_attn", "flash_attn_interface", "xformers",
                   "apex", "transformer_engine", "deepspeed", "mamba_ssm", "torch_scatter", "torch_sparse",
                   "torch_cluster")
-#: modules by which ranks exchange numbers without torch.distributed.
-_EXCHANGING = ("mpi4py.MPI", "horovod", "jax.distributed", "oneccl_bindings_for_pytorch")
+#: modules by which ranks exchange numbers beside what torch, JAX and TensorFlow have of their own.
+_EXCHANGING = ("mpi4py.MPI", "horovod", "oneccl_bindings_for_pytorch")
 
 
 def read(system: System, seen: Seen, readings: Readings) -> None:
@@ -58,7 +58,8 @@ def _absent(modules: Any, seen: Seen, readings: Readings) -> None:
     """Record what a process surely does not do, from what it never imported. Only once it has computed."""
     if not seen.settled:
         return
-    if seen.group is None and not any(name in modules for name in _EXCHANGING):
+    exchange = seen.group or readings.facts.get("collectives.backend")
+    if exchange is None and not any(name in modules for name in _EXCHANGING):
         for name in ("backend", "topology", "nvls"):
             readings.put(f"collectives.{name}", "interpreter", None)
     if not any(name in modules for name in ("torch", "jax", "tensorflow")):
@@ -69,15 +70,30 @@ def _absent(modules: Any, seen: Seen, readings: Readings) -> None:
 def kernels(modules: Any, readings: Readings) -> Any:
     """Return kernels without a deterministic form that may have run: none, or unread where nobody can tell.
 
-    None where no framework with such kernels was imported, or where torch was strict about them (it raises) or had
-    one thread to add with, and nothing beside torch brings its own.
+    None where no framework with such kernels was imported, or where each that was is strict about them (it raises), has
+    one thread to add with, or was not put to work.
     """
     if readings.facts.get("libraries.unvetted_kernels") != []:
         return unread("not-reported")
     if not any(name in modules for name in _FRAMEWORKS):
         return None
-    strict = (readings.facts.get("determinism.deterministic_algorithms") is True
-              and readings.facts.get("determinism.warn_only") is False)
-    alone = readings.facts.get("threads.torch_intraop") == 1 and readings.facts.get("frameworks.backend") == "cpu"
-    outside = any(name in modules for name in _OUTSIDE_TORCH)
-    return [] if (strict or alone) and not outside else unread("not-reported")
+    harmless = _harmless(readings.facts)
+    torch = "torch" not in modules or "torch" in harmless
+    outside = any(name in modules and name not in harmless for name in _OUTSIDE_TORCH)
+    return [] if torch and not outside else unread("not-reported")
+
+
+def _harmless(facts: dict[str, Any]) -> set[str]:
+    """Return the frameworks that surely ran no kernel which adds in any order."""
+    backend = facts.get("frameworks.backend")
+    strict = facts.get("determinism.deterministic_algorithms") is True and facts.get("determinism.warn_only") is False
+    alone = facts.get("threads.torch_intraop") == 1 and backend == "cpu"
+    excluded = facts.get("determinism.xla_deterministic") is True and backend in ("cuda", "rocm")
+    found = {"torch"} if strict or alone else set()
+    if excluded or facts.get("program.layout.jax_devices", 0) is None:
+        found.add("jax")
+    if facts.get("determinism.tensorflow_op_determinism") is True:
+        found.add("tensorflow")
+    if facts.get("threads.scikit_learn", 0) in (None, 1):
+        found.add("sklearn")
+    return found
