@@ -241,6 +241,14 @@ def test_the_mesh_of_a_parameter_leads_to_the_one_it_was_cut_from() -> None:
     assert layout(passed(model), JOB)["data_parallel"] == 2
 
 
+def test_the_mesh_of_a_model_whose_passes_were_not_seen_is_that_of_its_optimizer() -> None:
+    lying = [types.SimpleNamespace(device_mesh=Mesh((2, 4), ("dp", "tp"))), types.SimpleNamespace()]
+    seen = settled()
+    inprocess_sharding.note_optimizer(types.SimpleNamespace(param_groups=[{"params": lying}, {"params": []}]), seen)
+    assert layout(seen, JOB) == {"world_size": 8, "data_parallel": 2, "tensor_parallel": 4, "pipeline_parallel": 1,
+                                 "context_parallel": 1}
+
+
 def test_older_meshes_are_cut_by_a_table() -> None:
     root, part = (types.SimpleNamespace(mesh_dim_names=names, size=lambda position: (2, 4)[position])
                   for names in (("dp", "tp"), ("tp",)))

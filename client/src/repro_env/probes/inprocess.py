@@ -30,8 +30,8 @@ _GROWING = ("determinism.compile_cache", "determinism.inductor", "determinism.no
 class Seen:
     """What the hooks of a watched process noticed before the look; ``observe()`` alone knows nothing of it."""
 
-    __slots__ = ("at_first_step", "autocast", "group", "jax", "layout", "modules", "settled", "sharded_optimizer",
-                 "torch_seed_at_import", "whole_pass")
+    __slots__ = ("at_first_step", "autocast", "group", "jax", "layout", "meshes", "modules", "settled",
+                 "sharded_optimizer", "torch_seed_at_import", "whole_pass")
 
     def __init__(self) -> None:
         self.settled = False  #: the program has computed: a step, a forward pass, or it is over
@@ -41,6 +41,7 @@ class Seen:
         self.group: tuple[str, int] | None = None  #: backend and size of the process group, also once it was left
         self.jax: dict[str, Any] = {}  #: what JAX had started, see ``inprocess_jax``, also once it was taken down
         self.modules: Any = None  #: what forward calls showed, see ``inprocess_model``
+        self.meshes: dict[int, Any] = {}  #: device meshes that parameters of the first step lie on, by identity
         self.sharded_optimizer = False  #: the optimizer that stepped keeps its states in shards
         self.layout: dict[str, Any] = {}  #: facts of program.layout, also once process group and model are gone
         self.at_first_step: dict[str, Any] | None = None  #: switches and counts at the first look that counts

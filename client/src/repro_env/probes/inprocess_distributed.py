@@ -13,7 +13,6 @@ from . import inprocess_model, inprocess_sharding, inprocess_torch
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from typing import Any
 
     from ..system import System
@@ -26,8 +25,6 @@ DEGREES = ("data_parallel", "tensor_parallel", "pipeline_parallel", "context_par
 _MEGATRON = tuple(zip(DEGREES, ("get_data_parallel_world_size", "get_tensor_model_parallel_world_size",
                                 "get_pipeline_model_parallel_world_size", "get_context_parallel_world_size",
                                 "get_expert_model_parallel_world_size")))
-#: parameters that are looked at for their mesh; one plan places all of a module's.
-_FIRST_PARAMETERS = 64
 #: what the dimensions of a device mesh are called for each degree.
 _DIMENSIONS = {
     **dict.fromkeys(("dp", "ddp", "data", "data_parallel", "dp_replicate", "dp_shard", "replicate", "shard", "fsdp"),
@@ -130,7 +127,10 @@ def buckets(found: list[Any]) -> Any:
 
 def meshes(modules: Any, seen: Seen) -> dict[str, Any]:
     """Return degrees from the named dimensions of the device meshes that the model's parameters lie on."""
-    roots = {id(root): root for root in (_root(modules, mesh) for mesh in _parameter_meshes(seen))}
+    outermost = None if seen.modules is None or seen.modules.outermost is None else seen.modules.outermost()
+    for module in [*inprocess_model.wrappers(seen, "fsdp2", "ddp"), *([] if outermost is None else [outermost])]:
+        inprocess_sharding.note_meshes(module.parameters(), seen)
+    roots = {id(root): root for root in (_root(modules, mesh) for mesh in seen.meshes.values())}
     facts: dict[str, Any] = {}
     for root in roots.values():
         facts.update(degrees(root, None if seen.group is None else seen.group[1]))
@@ -156,18 +156,6 @@ def degrees(mesh: Any, world_size: int | None) -> dict[str, int]:
         for degree in DEGREES[:4]:
             facts.setdefault(degree, 1)
     return facts
-
-
-def _parameter_meshes(seen: Seen) -> Iterator[Any]:
-    """Yield the meshes of the first parameters of every wrapper and of the outermost module."""
-    outermost = None if seen.modules is None or seen.modules.outermost is None else seen.modules.outermost()
-    for module in [*inprocess_model.wrappers(seen, "fsdp2", "ddp"), *([] if outermost is None else [outermost])]:
-        for position, parameter in enumerate(module.parameters()):
-            if position == _FIRST_PARAMETERS:
-                break
-            mesh = getattr(parameter, "device_mesh", None)
-            if mesh is not None:
-                yield mesh
 
 
 def _root(modules: Any, mesh: Any) -> Any:

@@ -7,15 +7,30 @@ from .inprocess_torch import dtype_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from typing import Any
 
     from .inprocess import Seen
 
+_FIRST_PARAMETERS = 64
+
 
 def note_optimizer(optimizer: Any, seen: Seen) -> None:
-    """Note that the optimizer which stepped keeps its states in shards: torch's ZeroRedundancyOptimizer."""
+    """Note of the optimizer that stepped whether it keeps its states in shards, and where its parameters lie."""
     if any(base.__name__ == "ZeroRedundancyOptimizer" for base in type(optimizer).__mro__):
         seen.sharded_optimizer = True
+    for group in getattr(optimizer, "param_groups", ()):
+        note_meshes(group["params"], seen)
+
+
+def note_meshes(parameters: Iterable[Any], seen: Seen) -> None:
+    """Note the device meshes of the first of these parameters: one plan places all of a module's."""
+    for position, parameter in enumerate(parameters):
+        if position == _FIRST_PARAMETERS:
+            break
+        mesh = getattr(parameter, "device_mesh", None)
+        if mesh is not None:
+            seen.meshes[id(mesh)] = mesh
 
 
 def engine(modules: Any, seen: Seen) -> dict[str, Any]:
