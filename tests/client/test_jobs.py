@@ -15,6 +15,7 @@ from recorded import RecordedSystem
 from repro_env import ids, jobs
 from repro_env.capture import capture
 from repro_env.fingerprint.validate import validate
+from repro_env.memory import Memory
 from repro_env.probes.keys import JOB
 
 FOLDER = Path(__file__).parent / "jobs"
@@ -175,6 +176,15 @@ def test_pyxis_is_known_by_the_folder_of_its_container() -> None:
     record = capture(system, vantage="process")["capture"]
     assert (record["job"]["container"], record["container_id"]) == ("pyxis", "pyxis_123456.0")
     assert record["sources"]["capture.job.container"] == "files"
+
+
+def test_a_second_look_at_a_process_says_the_same_of_its_container() -> None:
+    memory = Memory()
+    first, second = (capture(Place("slurm-step-task-0", "h100-node", REPRO_ENV_IMAGE="alpine:3.19"), vantage="process",
+                             memory=memory)["capture"] for _ in range(2))
+    assert first["image_evidence"] == second["image_evidence"] != []
+    assert (first["container_id"], first["job"]) == (second["container_id"], second["job"])
+    assert second["job"]["container"] is None
 
 
 def test_outside_a_container_no_plugin_has_put_the_task_into_one() -> None:
