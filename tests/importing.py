@@ -63,6 +63,11 @@ def dump_text(**lines: str) -> str:
     return HEADER.format(**{**DEFAULTS, **lines})
 
 
+def document_of(text: str) -> dict[str, Any]:
+    """The document that a text is imported to."""
+    return importers.import_text(text)
+
+
 def stack_of(text: str) -> dict[str, Any]:
     """The stack that a text is imported to."""
     return importers.import_text(text)["stack"]
