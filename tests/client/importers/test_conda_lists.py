@@ -28,8 +28,12 @@ def installed(text):
     [
         ("numpy 1.26.2 py310h5f9d8c6_0  ", "numpy", "1.26.2", "conda:defaults"),
         ("numpy 1.26.2 py310h5f9d8c6_0 conda-forge", "numpy", "1.26.2", "conda:conda-forge"),
-        ("numpy 1.26.2 py310h5f9d8c6_0 https://conda.example.org/own", "numpy", "1.26.2",
-         "conda:https://conda.example.org/own"),
+        (
+            "numpy 1.26.2 py310h5f9d8c6_0 https://conda.example.org/own",
+            "numpy",
+            "1.26.2",
+            "conda:https://conda.example.org/own",
+        ),
         ("transformers 4.36.2 pypi_0 pypi", "transformers", "4.36.2", NOT_RECORDED),
         ("transformers 4.36.2 <pip>", "transformers", "4.36.2", NOT_RECORDED),
         ("transformers 4.36.2 pypi", "transformers", "4.36.2", NOT_RECORDED),
@@ -89,8 +93,10 @@ def test_line_that_is_no_row_ends_the_table(line):
 EXPORT = "# This file may be used to create an environment using:\n# $ conda create --name <env> --file <this file>\n"
 
 
-@pytest.mark.parametrize(("platform", "system", "machine"), [
-    ("linux-64", "linux", "x86_64"), ("win-64", "windows", "x86_64"), ("osx-arm64", "macos", "arm64")])
+@pytest.mark.parametrize(
+    ("platform", "system", "machine"),
+    [("linux-64", "linux", "x86_64"), ("win-64", "windows", "x86_64"), ("osx-arm64", "macos", "arm64")],
+)
 def test_export_names_its_platform(platform, system, machine):
     text = f"{EXPORT}# platform: {platform}\nnumpy=1.21.5=py39h7a0a035_3\npython=3.9.12=h6244533_0\n"
     stack = stack_of(text)
@@ -148,7 +154,10 @@ def test_json(indent):
     assert stack["system"]["os_family"] == "linux"
     assert stack["frameworks"]["torch"]["build"] == "wheel"
     assert [row["origin"] for row in stack["distributions"]["installed"]] == [
-        "conda:defaults", NOT_RECORDED, "conda:conda-forge"]
+        "conda:defaults",
+        NOT_RECORDED,
+        "conda:conda-forge",
+    ]
 
 
 def test_json_of_conda_is_not_taken_for_pips():
@@ -215,7 +224,12 @@ def test_python_of_conda_itself_is_not_the_environments():
 @pytest.mark.parametrize(
     "virtual",
     [
-        "__linux=5.4.0=0", "__unix=0=0", "", "None", "__cuda=unknown=0", "__cuda=0",
+        "__linux=5.4.0=0",
+        "__unix=0=0",
+        "",
+        "None",
+        "__cuda=unknown=0",
+        "__cuda=0",
         "__win=0=0\n      __archspec=1=x86_64",
     ],
 )
@@ -230,8 +244,11 @@ def test_level_set_by_a_variable_is_not_believed():
 
 
 def test_system_of_a_mac():
-    text = info(platform="osx-arm64", virtual="__osx=13.4=0\n      __unix=0=0",
-                agent="conda/23.5.0 requests/2.31.0 CPython/3.11.3 Darwin/22.5.0 OSX/13.4")
+    text = info(
+        platform="osx-arm64",
+        virtual="__osx=13.4=0\n      __unix=0=0",
+        agent="conda/23.5.0 requests/2.31.0 CPython/3.11.3 Darwin/22.5.0 OSX/13.4",
+    )
     stack = stack_of(text)
     assert (stack["system"]["os_family"], stack["cpu"]["architecture"]) == ("macos", "arm64")
     assert stack["system"]["kernel"] == NOT_RECORDED
@@ -242,8 +259,12 @@ def test_places_and_users_are_not_kept():
     assert "someone" not in json.dumps(importers.import_text(text))
 
 
-JSON_INFO = {"conda_version": "24.5.0", "platform": "linux-aarch64", "env_vars": {},
-             "virtual_pkgs": [["__cuda", "12.2", "0"], ["__glibc", "2.35", "0"]]}
+JSON_INFO = {
+    "conda_version": "24.5.0",
+    "platform": "linux-aarch64",
+    "env_vars": {},
+    "virtual_pkgs": [["__cuda", "12.2", "0"], ["__glibc", "2.35", "0"]],
+}
 
 
 def test_info_as_json():

@@ -81,8 +81,14 @@ def test_cudnn_within_condas_torch(build):
 
 @pytest.mark.parametrize(
     ("name", "cuda"),
-    [("tensorflow", NOT_RECORDED), ("tensorflow-gpu", NOT_RECORDED), ("tensorflow-cpu", None),
-     ("tensorflow-macos", None), ("intel-tensorflow", None), ("tensorflow-rocm", None)],
+    [
+        ("tensorflow", NOT_RECORDED),
+        ("tensorflow-gpu", NOT_RECORDED),
+        ("tensorflow-cpu", None),
+        ("tensorflow-macos", None),
+        ("intel-tensorflow", None),
+        ("tensorflow-rocm", None),
+    ],
 )
 def test_distributions_of_tensorflow(name, cuda):
     facts = inventory.sections([pip(name, "2.12.0")], [])["frameworks"]["tensorflow"]
@@ -98,8 +104,16 @@ def test_arrays_on_the_processor_are_built_without_cuda():
 
 def test_every_framework_and_library_has_all_its_keys():
     found = inventory.sections(
-        [pip("torch", "2.4.1+cu121"), pip("jax", "0.4.30"), pip("tensorflow", "2.16.1"), pip("numpy", "1.26.4"),
-         pip("nvidia-cudnn-cu12", "9.1.0.70"), conda("mkl", "2023.1.0", "h213fc3f_46344", "defaults")], [])
+        [
+            pip("torch", "2.4.1+cu121"),
+            pip("jax", "0.4.30"),
+            pip("tensorflow", "2.16.1"),
+            pip("numpy", "1.26.4"),
+            pip("nvidia-cudnn-cu12", "9.1.0.70"),
+            conda("mkl", "2023.1.0", "h213fc3f_46344", "defaults"),
+        ],
+        [],
+    )
     for name in FRAMEWORKS:
         facts = found["frameworks"][name]
         assert facts == NOT_RECORDED or tuple(sorted(facts)) == tuple(sorted(FRAMEWORK)), name
@@ -111,8 +125,12 @@ def test_every_framework_and_library_has_all_its_keys():
 # NVIDIA's wheels
 
 
-WHEELS = [pip("nvidia-cudnn-cu12", "9.1.0.70"), pip("nvidia-cuda-runtime-cu12", "12.1.105"),
-          pip("nvidia-nccl-cu12", "2.20.5"), pip("nvidia-cuda-cupti-cu12", "12.1.105")]
+WHEELS = [
+    pip("nvidia-cudnn-cu12", "9.1.0.70"),
+    pip("nvidia-cuda-runtime-cu12", "12.1.105"),
+    pip("nvidia-nccl-cu12", "2.20.5"),
+    pip("nvidia-cuda-cupti-cu12", "12.1.105"),
+]
 
 
 def test_wheels_beside_torch_are_what_it_loads():
@@ -155,9 +173,18 @@ def test_wheels_since_cuda_13_have_no_number_in_their_name():
 
 @pytest.mark.parametrize(
     ("name", "library"),
-    [("cudatoolkit", "cuda_runtime"), ("cuda-cudart", "cuda_runtime"), ("cudnn", "cudnn"), ("libcublas", "cublas"),
-     ("nccl", "nccl"), ("mkl", "mkl"), ("libopenblas", "openblas"), ("intel-openmp", "openmp"),
-     ("cuda-nvrtc", "nvrtc"), ("libcufft", "cufft")],
+    [
+        ("cudatoolkit", "cuda_runtime"),
+        ("cuda-cudart", "cuda_runtime"),
+        ("cudnn", "cudnn"),
+        ("libcublas", "cublas"),
+        ("nccl", "nccl"),
+        ("mkl", "mkl"),
+        ("libopenblas", "openblas"),
+        ("intel-openmp", "openmp"),
+        ("cuda-nvrtc", "nvrtc"),
+        ("libcufft", "cufft"),
+    ],
 )
 def test_libraries_of_conda(name, library):
     found = inventory.sections([conda(name, "1.2.3", "h0000000_0", "conda-forge")], [])["libraries"]
@@ -165,9 +192,11 @@ def test_libraries_of_conda(name, library):
 
 
 def test_five_cuda_facts_never_mix():
-    text = ("# packages in environment at /opt/conda:\n#\n# Name Version Build Channel\n"
-            "cuda-cudart 12.1.105 0 nvidia\ncuda-nvcc 12.4.131 0 nvidia\n"
-            "pytorch 2.1.2 py3.10_cuda11.8_cudnn8.7.0_0 pytorch\n\nend\n")
+    text = (
+        "# packages in environment at /opt/conda:\n#\n# Name Version Build Channel\n"
+        "cuda-cudart 12.1.105 0 nvidia\ncuda-nvcc 12.4.131 0 nvidia\n"
+        "pytorch 2.1.2 py3.10_cuda11.8_cudnn8.7.0_0 pytorch\n\nend\n"
+    )
     stack = stack_of(text)
     assert stack["driver"]["cuda_level"] == NOT_RECORDED
     assert stack["driver"]["kernel_module"] == NOT_RECORDED
@@ -242,14 +271,20 @@ def test_names_follow_pep_503(name, normal):
 
 
 def test_origin_of_conda_is_its_channel():
-    found = [conda("a", "1", "h0_0", "conda-forge"), conda("b", "1", "h0_0", ""), conda("c", "1", "pypi_0", "pypi"),
-             conda("d", "1", "h0_0", rows.BROKEN)]
+    found = [
+        conda("a", "1", "h0_0", "conda-forge"),
+        conda("b", "1", "h0_0", ""),
+        conda("c", "1", "pypi_0", "pypi"),
+        conda("d", "1", "h0_0", rows.BROKEN),
+    ]
     origins = [row["origin"] for row in inventory.sections(found, [])["distributions"]["installed"]]
     assert origins == ["conda:conda-forge", "conda:defaults", NOT_RECORDED, NOT_RECORDED]
 
 
 def test_torch_by_condas_name_and_by_pips_is_told_apart():
-    text = ("# packages in environment at /opt/conda:\n#\n# Name Version Build Channel\n"
-            "numpy 1.26.4 py310_0 \npytorch 2.1.2 py3.10_cpu_0 pytorch\ntorch 2.4.0 pypi_0 pypi\n\nend\n")
+    text = (
+        "# packages in environment at /opt/conda:\n#\n# Name Version Build Channel\n"
+        "numpy 1.26.4 py310_0 \npytorch 2.1.2 py3.10_cpu_0 pytorch\ntorch 2.4.0 pypi_0 pypi\n\nend\n"
+    )
     assert stack_of(text)["frameworks"]["torch"]["version"] == "2.1.2"
     assert any("torch is listed as 2.1.2 and" in note for note in notes_of(text))

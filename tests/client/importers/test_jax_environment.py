@@ -20,8 +20,16 @@ process_count: {processes}
 platform: uname_result(system='{system}', node='host-17', release='{release}', version='#1', machine='{machine}')
 {below}
 """
-DEFAULTS = {"jax": "0.4.35", "jaxlib": "0.4.34", "devices": "jax.devices (1 total, 1 local): [CudaDevice(id=0)]",
-            "processes": "1", "system": "Linux", "release": "6.1.0-18-amd64", "machine": "x86_64", "below": ""}
+DEFAULTS = {
+    "jax": "0.4.35",
+    "jaxlib": "0.4.34",
+    "devices": "jax.devices (1 total, 1 local): [CudaDevice(id=0)]",
+    "processes": "1",
+    "system": "Linux",
+    "release": "6.1.0-18-amd64",
+    "machine": "x86_64",
+    "below": "",
+}
 
 
 def report(**told):
@@ -32,7 +40,10 @@ def test_versions_and_platform():
     stack = stack_of(report())
     assert stack["frameworks"]["jax"]["version"] == "0.4.35"
     assert {row["name"]: row["version"] for row in stack["distributions"]["installed"]} == {
-        "jax": "0.4.35", "jaxlib": "0.4.34", "numpy": "1.26.4"}
+        "jax": "0.4.35",
+        "jaxlib": "0.4.34",
+        "numpy": "1.26.4",
+    }
     assert (stack["python"]["version"], stack["python"]["implementation"]) == ("3.11.9", "cpython")
     assert (stack["system"]["os_family"], stack["system"]["kernel"]) == ("linux", "6.1.0-18-amd64")
     assert stack["cpu"]["architecture"] == "x86_64"
@@ -85,8 +96,12 @@ def test_what_jax_computes_on(devices, backend):
     ("devices", "name", "vendor", "count"),
     [
         ('device info: NVIDIA A100-SXM4-40GB-8, 8 local devices"', "NVIDIA A100-SXM4-40GB", "nvidia", 8),
-        ("device info: NVIDIA GeForce RTX 4090 Laptop GPU-1, 1 local devices", "NVIDIA GeForce RTX 4090 Laptop GPU",
-         "nvidia", 1),
+        (
+            "device info: NVIDIA GeForce RTX 4090 Laptop GPU-1, 1 local devices",
+            "NVIDIA GeForce RTX 4090 Laptop GPU",
+            "nvidia",
+            1,
+        ),
         ('device info: TPU v5 lite-16, 4 local devices"', "TPU v5 lite", "google", 4),
         ('device info: AMD Instinct MI300X-2, 2 local devices"', "AMD Instinct MI300X", "amd", 2),
     ],
@@ -117,7 +132,9 @@ def test_local_label_of_jaxlib_is_no_version_of_jax():
 def test_variables_of_the_allow_list():
     text = report(below="XLA_FLAGS=--xla_gpu_deterministic_ops=true\nXLA_SECRET_TOKEN=abc\nJAX_ENABLE_X64=1")
     assert stack_of(text)["variables"]["values"] == {
-        "XLA_FLAGS": "--xla_gpu_deterministic_ops=true", "JAX_ENABLE_X64": "1"}
+        "XLA_FLAGS": "--xla_gpu_deterministic_ops=true",
+        "JAX_ENABLE_X64": "1",
+    }
 
 
 SMI = """

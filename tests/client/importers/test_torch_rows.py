@@ -137,8 +137,13 @@ def test_rows_of_other_projects_do_not_end_the_table():
 
 
 def test_table_of_markdown():
-    rows = [("sys.platform", "linux"), ("Python", "3.8.12 (default) [GCC 9.4.0]"), ("numpy", "1.21.2"),
-            ("PyTorch", "1.9.0+cu111 @/x"), ("Pillow", "8.4.0")]
+    rows = [
+        ("sys.platform", "linux"),
+        ("Python", "3.8.12 (default) [GCC 9.4.0]"),
+        ("numpy", "1.21.2"),
+        ("PyTorch", "1.9.0+cu111 @/x"),
+        ("Pillow", "8.4.0"),
+    ]
     text = "".join(f"| {key} | {value} |\n" for key, value in rows) + "\nend\n"
     assert stack_of(text)["frameworks"]["torch"]["version"] == "1.9.0+cu111"
 
@@ -173,8 +178,16 @@ def test_runtime_that_is_loaded_and_the_one_torch_was_built_with(bullet, loaded,
 
 @pytest.mark.parametrize(
     ("printed", "version"),
-    [("8.0.5", "8.0.5"), ("7.6.5", "7.6.5"), ("8.5", "8.5.0"), ("8", "8.0.0"), ("90.1", "9.1.0"), ("91.0.2", "9.10.2"),
-     ("90.8", "9.8.0"), ("8.9.1.2", NOT_RECORDED)],
+    [
+        ("8.0.5", "8.0.5"),
+        ("7.6.5", "7.6.5"),
+        ("8.5", "8.5.0"),
+        ("8", "8.0.0"),
+        ("90.1", "9.1.0"),
+        ("91.0.2", "9.10.2"),
+        ("90.8", "9.8.0"),
+        ("8.9.1.2", NOT_RECORDED),
+    ],
 )
 def test_cudnn_as_torch_prints_its_number(printed, version):
     assert torch_config.cudnn_version(printed) == version
@@ -217,19 +230,27 @@ def test_kernel_level_in_torchs_own_word(usage, capability):
 
 
 def test_targets():
-    found = told("NVCC architecture flags: -gencode;arch=compute_37,code=sm_37;-gencode;arch=compute_90a,code=sm_90a;"
-                 "-gencode;arch=compute_86,code=compute_86")
+    found = told(
+        "NVCC architecture flags: -gencode;arch=compute_37,code=sm_37;-gencode;arch=compute_90a,code=sm_90a;"
+        "-gencode;arch=compute_86,code=compute_86"
+    )
     assert found["frameworks"]["torch"]["arch_list"] == ["compute_86", "sm_37", "sm_90a"]
 
 
-SETTINGS = ("Build settings: BLAS_INFO=mkl, BUILD_TYPE=Release, CXX_FLAGS= -D_GLIBCXX_USE_CXX11_ABI={abi} -O2, "
-            "TORCH_VERSION=2.1.0, USE_CUDA={cuda}, USE_MKLDNN=ON, USE_ROCM={rocm}, ")
+SETTINGS = (
+    "Build settings: BLAS_INFO=mkl, BUILD_TYPE=Release, CXX_FLAGS= -D_GLIBCXX_USE_CXX11_ABI={abi} -O2, "
+    "TORCH_VERSION=2.1.0, USE_CUDA={cuda}, USE_MKLDNN=ON, USE_ROCM={rocm}, "
+)
 
 
 @pytest.mark.parametrize(
     ("cuda", "rocm", "built", "rocm_built"),
-    [("ON", "OFF", NOT_RECORDED, NOT_RECORDED), ("OFF", "OFF", None, None), ("0", "OFF", None, None),
-     ("OFF", "ON", None, NOT_RECORDED)],
+    [
+        ("ON", "OFF", NOT_RECORDED, NOT_RECORDED),
+        ("OFF", "OFF", None, None),
+        ("0", "OFF", None, None),
+        ("OFF", "ON", None, NOT_RECORDED),
+    ],
 )
 def test_settings_say_what_the_build_is_without(cuda, rocm, built, rocm_built):
     torch = told(SETTINGS.format(abi=1, cuda=cuda, rocm=rocm))["frameworks"]["torch"]
@@ -244,7 +265,11 @@ def test_report_adds_to_the_table_and_the_table_names_the_version():
     stack = stack_of(table(config=config))
     torch = stack["frameworks"]["torch"]
     assert (torch["version"], torch["cuda_build"], torch["abi"], torch["debug"]) == (
-        "1.10.1+cu113", "11.3", "pre-cxx11", False)
+        "1.10.1+cu113",
+        "11.3",
+        "pre-cxx11",
+        False,
+    )
     assert stack["libraries"]["cudnn"]["loaded"] == "8.2.0"
     assert stack["libraries"]["cuda_toolkit"] == NOT_RECORDED
 
@@ -335,7 +360,8 @@ RUNTIME = """Runtime environment:
 )
 def test_settings_of_a_run(benchmark, spread, backend, found):
     text = rows().removesuffix("x\n") + RUNTIME.format(
-        benchmark=benchmark, backend=backend, launcher="none", spread=spread, number=4)
+        benchmark=benchmark, backend=backend, launcher="none", spread=spread, number=4
+    )
     document = importers.import_text(text)
     assert document["stack"]["determinism"]["cudnn_benchmark"] is (benchmark == "True")
     assert document["stack"]["collectives"]["backend"] == found

@@ -28,7 +28,7 @@ PLAIN = {
     "comments": "# head\nname: x  # why\n\n# more\nchannels:\n  # inner\n  - a\n  - b # last\nend: 1\n",
     "hash within a word": "url: git+https://example.org/a#egg=b\nend: 1\n",
     "colon within a word": "url: https://example.org:443/a\ntime: 12:30:01\nend: 1\n",
-    "quoted over lines": "inputs: '[{\"a\": 1,\n  \"b\": 2}]'\nnext: x\n",
+    "quoted over lines": 'inputs: \'[{"a": 1,\n  "b": 2}]\'\nnext: x\n',
     "quote within quotes": "a: 'it''s'\nb: \"say \\\\ x\"\nend: 1\n",
     "empty brackets": "a: []\nb: {}\nend: 1\n",
     "list in brackets": "channels: [pytorch, defaults]\nend: 1\n",
