@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import collections
+import importlib
 import shutil
 import sys
 import types
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -111,6 +113,19 @@ def test_older_settings_are_plain_values() -> None:
 def test_a_setting_that_would_say_import_or_copy_something_is_left(loud: Any) -> None:
     config = Config(("freezing",), freezing=loud, max_autotune=entry(False))
     assert inprocess_compile.settings(compiled_process(config)) == {"max_autotune": "false"}
+
+
+def test_reading_the_real_settings_changes_and_says_nothing() -> None:
+    config = importlib.import_module("torch._inductor.config")
+    before = {name: entry.user_override.get() for name, entry in config._config.items()}
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        told = {name: inprocess_compile.setting(config, name) for name in inprocess_compile.SETTINGS}
+
+    assert {name: entry.user_override.get() for name, entry in config._config.items()} == before
+    known = [name for name, value in told.items() if value is not inprocess_compile._NOTHING]
+    assert len(known) > 50
+    assert all(told[name] == getattr(config, name) for name in known)
 
 
 def test_options_of_one_call_stand_above_the_common_settings() -> None:
