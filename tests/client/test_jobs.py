@@ -126,6 +126,12 @@ def test_two_applications_in_one_job_are_two_runs() -> None:
     assert run_of("pbs-pals") != run_of("pbs-pals", PALS_APID="11111111-2222-4333-8444-555555555555")
 
 
+@pytest.mark.parametrize("name", ["mpirun-openmpi-5", "mpirun-mpich"])
+def test_a_launcher_that_tells_nothing_of_its_own_joins_no_ranks(name: str) -> None:
+    """A process id and a host name are given again: ranks would join those of another day."""
+    assert ids.run_identity(recorded(name)["environ"], 0.0)[1] == "made"
+
+
 def test_a_launcher_s_key_never_stands_in_a_document() -> None:
     told = recorded("slurm-mpirun-first-node")
     key = told["environ"]["OMPI_MCA_orte_precondition_transports"]
