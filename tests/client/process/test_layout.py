@@ -325,6 +325,19 @@ def test_a_source_that_fails_costs_its_own_facts_only() -> None:
     assert readings.facts["program.layout.tensor_parallel"] == 2
 
 
+@pytest.mark.parametrize(("given", "config", "cuda", "hip", "used"), [
+    ("gloo", "cpu:gloo,cuda:gloo", False, None, "gloo"), ("nccl", "cuda:nccl", True, None, "nccl"),
+    ("cpu:gloo,cuda:nccl", "cpu:gloo,cuda:nccl", True, None, "nccl"),
+    ("undefined", "cpu:gloo,cuda:nccl", False, None, "gloo"), ("undefined", "cpu:gloo,cuda:nccl", True, None, "nccl"),
+    ("nccl", "cuda:nccl", True, "6.1", "rccl"), ("undefined", "mps:other", False, None, "undefined")])
+def test_the_backend_is_that_of_the_devices_that_compute(given: str, config: str, cuda: bool, hip: str | None,
+                                                         used: str) -> None:
+    group = types.SimpleNamespace(get_backend=lambda: given, get_backend_config=lambda: config)
+    runtime = types.SimpleNamespace(cuda=types.SimpleNamespace(is_initialized=lambda: cuda),
+                                    version=types.SimpleNamespace(hip=hip))
+    assert inprocess_distributed.in_use(group, runtime) == used
+
+
 def test_a_process_group_that_was_left_stays_known() -> None:
     seen = settled()
     assert layout(seen, JOB)["world_size"] == 8

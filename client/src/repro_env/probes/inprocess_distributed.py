@@ -41,7 +41,7 @@ def read(system: System, seen: Seen, readings: Readings) -> None:
     torch = inprocess_torch.imported(modules)
     if torch is None:
         return
-    readings.attempt("collectives.backend", "torch", lambda: backend(modules, seen))
+    readings.attempt("collectives.backend", "torch", lambda: backend(modules, torch, seen))
     for look in (parallel_state, inprocess_sharding.engine, ddp, inprocess_sharding.sharded, meshes):
         try:
             facts = look(modules, seen)
@@ -55,15 +55,30 @@ def read(system: System, seen: Seen, readings: Readings) -> None:
         readings.put(f"program.layout.{name}", "torch", value)
 
 
-def backend(modules: Any, seen: Seen) -> Any:
+def backend(modules: Any, torch: Any, seen: Seen) -> Any:
     """Return the backend of the process group, ``None`` when there was none; note it and its size."""
     distributed = modules.get("torch.distributed")
     if distributed is None or not distributed.is_available():
         return None if seen.settled else unread("too-early")
     if distributed.is_initialized():
-        seen.group = (str(distributed.get_backend()), int(distributed.get_world_size()))
+        seen.group = (in_use(distributed, torch), int(distributed.get_world_size()))
         seen.layout["world_size"] = seen.group[1]
     return seen.group[0] if seen.group else None if seen.settled else unread("too-early")
+
+
+def in_use(distributed: Any, torch: Any) -> str:
+    """Return the backend of the devices that compute: a group may have one for each kind of device, or be given none.
+
+    ROCm's builds call RCCL by the name of the library whose interface it has.
+    """
+    name = str(distributed.get_backend())
+    if ":" in name or name == "undefined":
+        pairs = (pair.partition(":") for pair in str(distributed.get_backend_config()).split(","))
+        by_device = {device: backend for device, _, backend in pairs}
+        started = [kind for kind in ("cuda", "xpu") if hasattr(torch, kind) and getattr(torch, kind).is_initialized()]
+        device = started[0] if started else "cpu"
+        name = by_device.get(device, name)
+    return "rccl" if name == "nccl" and torch.version.hip is not None else name
 
 
 def parallel_state(modules: Any, seen: Seen) -> dict[str, Any]:
