@@ -63,6 +63,17 @@ def test_a_look_that_remembers_says_what_one_without_memory_says() -> None:
     assert {name for name in plain["capture"] if plain["capture"][name] != remembering["capture"][name]} <= changing
 
 
+def test_what_lasts_is_read_before_the_first_look(counted: Counted) -> None:
+    memory = Memory()
+    capturing.remember(System(), memory, 5.0)
+    assert set(counted.calls) == memories.LASTING
+
+    before = dict(counted.calls)
+    document = look(memory)
+    again = {path for path in memories.LASTING if counted.calls[path] != before[path]}
+    assert again <= {error["path"].split(".")[0] for error in document["capture"]["errors"]}
+
+
 def test_sections_that_last_are_sections() -> None:
     assert set(SECTIONS) >= memories.LASTING
 

@@ -1,7 +1,7 @@
 """``with repro_env.run(...)``: a block of a program that is observed without ``repro-env run``.
 
-The block is a run of its own, whose hooks are gone when it ends; or part of the run that is observed around it, an outer
-block or the whole program under ``repro-env run``: then what it states holds for that run from there on.
+The block is a run of its own, whose hooks are gone when it ends; or part of the run that is observed around it: an
+outer block, or the whole program under ``repro-env run``. Then what it states holds for that run from there on.
 """
 
 from __future__ import annotations

@@ -77,14 +77,14 @@ def capture(  # noqa: PLR0913 - one keyword for each thing that a caller may kno
         mask=mask or Mask()))
 
 
-def _remembered(look: Look, memory: Memory) -> dict[str, dict[str, Any]]:
-    """Return the sections, those that last from an earlier look where it read them."""
+def _remembered(look: Look, memory: Memory, only: frozenset[str] | None = None) -> dict[str, dict[str, Any]]:
+    """Return the sections (``only`` some), those that last from an earlier look where it read them."""
     from .memory import Noting
 
     memory.open(look.system)
     look.findings["differences"] = memory.differences
     sections = {}
-    for path, probe in PROBES:
+    for path, probe in PROBES if only is None else [item for item in PROBES if item[0] in only]:
         facts = memory.recall(path, look)
         if facts is None:
             before = Noting(look)
@@ -92,6 +92,13 @@ def _remembered(look: Look, memory: Memory) -> dict[str, dict[str, Any]]:
             memory.keep(path, facts, before.done(look))
         sections[path] = facts
     return sections
+
+
+def remember(system: System, memory: Memory, budget_s: float) -> None:
+    """Read into ``memory`` what lasts, before the first look at this process: the look itself is then short."""
+    from .memory import LASTING
+
+    _remembered(Look(system, vantage="process", subject="process", python=None, budget_s=budget_s), memory, LASTING)
 
 
 def detect_subject(system: System, vantage: str) -> str:

@@ -136,11 +136,14 @@ def report_result(name: str, value: Any) -> str | None:
 
 
 def prepare() -> None:
-    """Load what a look needs, beside torch's own import, so that the look itself is short."""
-    from . import capture, declared, delivery, looks  # noqa: F401 - loaded on purpose
+    """Load and read beside torch's own import what a look needs and what lasts, so that the look itself is short."""
+    from . import declared, delivery, looks  # noqa: F401 - loaded on purpose
+    from .capture import remember
+    from .guard import bounded
     from .probes import inprocess
 
     inprocess._groups()
+    bounded(lambda: remember(system(), STATE.memory, looks.PROBES_S), looks.LOOK_S)
 
 
 def note_module(torch: Any, module: Any) -> None:

@@ -49,7 +49,8 @@ def without_notice(text: str) -> tuple[str, str]:
 
 
 def environment(spool: Path, extra: dict[str, str]) -> dict[str, str]:
-    return {**os.environ, "REPRO_ENV_SPOOL": str(spool), "PYTHONDONTWRITEBYTECODE": "1", **extra}
+    kept_as_is = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    return {**kept_as_is, "REPRO_ENV_SPOOL": str(spool), **extra}
 
 
 Start = Callable[..., Ended]
