@@ -166,7 +166,7 @@ def _recognised(segment: dict[str, Field]) -> bool:
     if not own:
         return False
     version = segment.get("PyTorch version")
-    return len(segment) >= 2 or (version is not None and re.match(r"\d+\.\d|N/A", version.value) is not None)
+    return len(segment) >= 2 or (version is not None and re.fullmatch(r"\d+\.\d\S*|N/A", version.value) is not None)
 
 
 def _mark_cut(segment: dict[str, Field], lines: Sequence[str]) -> bool:

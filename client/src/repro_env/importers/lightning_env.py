@@ -20,7 +20,7 @@ NAME = "lightning-collect-env"
 MADE_BY = "Lightning's collect_env_details.py"
 
 _TITLE = re.compile(r"[*\u2022-]?\s{0,4}\**(CUDA|Lightning|Packages|System)\**\s?:?\**\s{0,4}")
-_STARRED = re.compile(r"[*\u2022]\s{0,4}\**(?:CUDA|Lightning|Packages|System)\**\s?:")
+_STARRED = re.compile(r"[*\u2022]\s{0,4}\**(?:CUDA|Lightning|Packages|System)\**\s?:\**\s{0,4}")
 _ITEM = re.compile(r"[-*\u2022]\s{0,40}([\w.()\[\]-][\w .()\[\]-]{0,80}?)\s{0,40}:\s{0,200}(.{0,400})")
 _BARE_ITEM = re.compile(r"[-*\u2022]\s{1,40}(\S.{0,120})")
 _TORCH_NAMES = {"pytorch_version": "torch", "pytorch version": "torch"}
@@ -64,7 +64,7 @@ def read(text: Text) -> Reading | None:
 
 def _find(text: Text) -> Details | None:
     lines = listing.whole_lines(text)
-    first = next((number for number, line in enumerate(lines) if _STARRED.match(line[:40])), None)
+    first = next((number for number, line in enumerate(lines) if _STARRED.fullmatch(line[:60])), None)
     if first is None:
         return None
     found = Details(first)
@@ -154,10 +154,10 @@ def _system(told: dict[str, str]) -> dict[str, dict[str, Any]]:
                 sections["system"]["virtualisation"] = "wsl2"
     processor = told.get("processor", "")
     windows = _PROCESSOR.fullmatch(processor)
-    if processor in ARCHITECTURES:
+    if family == "macos":
+        sections["cpu"] = {"architecture": "arm64" if processor == "arm" else NOT_RECORDED}
+    elif processor in ARCHITECTURES:
         sections["cpu"] = {"architecture": processor}
-    elif family == "macos" and processor == "arm":
-        sections["cpu"] = {"architecture": "arm64"}
     elif windows:
         sections["cpu"] = {"vendor": windows[3], "microarchitecture": f"{windows[1]}-{windows[2]}"}
     if not is_silent(told.get("python", "")):
