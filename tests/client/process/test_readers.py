@@ -265,8 +265,12 @@ def test_a_seed_counts_only_when_the_program_set_it() -> None:
     old = _old_torch()
 
     assert inprocess_torch._seeds(old, settled(torch_seed_at_import=9)) == {"torch": 7, "cuda": 7}
-    assert inprocess_torch._seeds(old, settled(torch_seed_at_import=7)) == {"unread": "not-reported"}
+    assert inprocess_torch._seeds(old, settled()) == {"torch": 7, "cuda": 7}, "entropy is never that small"
+
+    old.default_generator = types.SimpleNamespace(initial_seed=lambda: 67280421310721)
+    assert inprocess_torch._seeds(old, settled(torch_seed_at_import=67280421310721)) == {"unread": "not-reported"}
     assert inprocess_torch._seeds(old, settled()) == {"unread": "not-reported"}
+    assert inprocess_torch._seeds(old, settled(torch_seed_at_import=9))["torch"] == 67280421310721
 
 
 @pytest.mark.parametrize(("start", "now", "seed"), [

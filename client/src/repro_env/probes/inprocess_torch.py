@@ -139,13 +139,11 @@ def _mha_fastpath(torch: Any) -> Any:
 def _seeds(torch: Any, seen: Seen) -> Any:
     """Return the torch seed where the program has set it.
 
-    An unseeded generator starts from entropy, or from a fixed default in older versions; so a seed counts as set only
-    where the hooks saw another one at import.
+    An unseeded generator starts from 64 bits of entropy, or from a fixed default above 2^32 in older versions; so a
+    seed counts as set where it is small, or where the hooks saw another one at import.
     """
-    if seen.torch_seed_at_import is None:
-        return unread("not-reported")
     seed = torch.default_generator.initial_seed()
-    if seed == seen.torch_seed_at_import or seed >= 2**53:
+    if not (seed < 2**32 or seen.torch_seed_at_import not in (None, seed)) or seed >= 2**53:
         return unread("not-reported")
     return {"torch": seed, **_device_seed(torch, seed)}
 
