@@ -206,12 +206,8 @@ class System:
 
     def mapped_files(self) -> list[str]:
         """Return the files mapped into this process, each once, in order of address; raise ``OSError``."""
-        files: dict[str, None] = {}
-        for line in self.read_text("/proc/self/maps", 1 << 23).splitlines():
-            parts = line.split(None, 5)
-            if len(parts) == 6 and parts[5].startswith("/"):
-                files[parts[5]] = None
-        return list(files)
+        lines = self.read_text("/proc/self/maps", 1 << 23).split("\n")
+        return list(dict.fromkeys(line[line.index("/"):] for line in lines if "/" in line))
 
     def loaded_modules(self) -> Mapping[str, Any]:
         """Return the modules imported so far."""

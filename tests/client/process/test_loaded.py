@@ -10,7 +10,7 @@ from compiled import distribution, integer_function, shared_library
 from repro_env.probes import elf, library_questions
 from repro_env.probes.library_files import library_of, stem_of, version_in_name
 from repro_env.system import System
-from tests.client.process.vendors import FRONT, LOOK, look, stand_in
+from tests.client.process.vendors import FRONT, LOOK, look, opened, stand_in
 
 NOT_LOADED = {"unread": "not-loaded"}
 
@@ -25,9 +25,9 @@ NOT_LOADED = {"unread": "not-loaded"}
 ])
 def test_each_library_is_asked_through_its_own_interface(file: str, name: str, version: str, tmp_path: Path) -> None:
     library = stand_in(tmp_path / file)
-    opened = System().load_library(str(library))
-    assert System().ask_library(str(library), library_questions.QUESTIONS[name]) == version
-    assert opened is not None
+    with opened(library):
+        assert System().ask_library(str(library), library_questions.QUESTIONS[name]) == version
+    assert not any(str(library) in path for path in System().mapped_files())
 
 
 def test_a_process_tells_version_place_and_build_of_what_it_loaded(tmp_path: Path) -> None:
@@ -122,16 +122,13 @@ def test_a_library_of_a_distribution_is_installed_in_its_version(tmp_path: Path)
 
 def test_a_replaced_file_is_not_asked_in_place_of_the_one_in_use(tmp_path: Path) -> None:
     library = stand_in(tmp_path / "libnccl.so.2")
-    opened = System().load_library(str(library))
     other = shared_library(tmp_path / "other.so", integer_function("ncclGetVersion", 21805))
-    other.replace(library)
-
-    mapped = [path for path in System().mapped_files() if path.startswith(str(library))]
-
-    assert mapped == [f"{library} (deleted)"]
-    with pytest.raises(OSError, match="libnccl"):
-        System().ask_library(mapped[0], library_questions.QUESTIONS["nccl"])
-    assert opened is not None
+    with opened(library):
+        other.replace(library)
+        mapped = [path for path in System().mapped_files() if path.startswith(str(library))]
+        assert mapped == [f"{library} (deleted)"]
+        with pytest.raises(OSError, match="libnccl"):
+            System().ask_library(mapped[0], library_questions.QUESTIONS["nccl"])
 
 
 @pytest.mark.parametrize("kept", ["", "kept = ctypes.CDLL(sys.argv[1])\n"], ids=["looked-at", "held-by-somebody"])

@@ -5,10 +5,14 @@ The process is a Python of its own that opens files with the real loader and the
 
 from __future__ import annotations
 
+import _ctypes
+import ctypes
 import json
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -78,3 +82,13 @@ def look(*paths: Path, python: str | Path = sys.executable, program: str = LOOK,
     assert not answer["errors"], answer["errors"]
     assert not any(".so" in path for path in answer["new"]), answer["new"]
     return answer["facts"]  # type: ignore[no-any-return]
+
+
+@contextmanager
+def opened(path: Path) -> Iterator[None]:
+    """Have a library loaded in this process, and not any longer: other tests look into the same one."""
+    library = ctypes.CDLL(str(path))
+    try:
+        yield
+    finally:
+        _ctypes.dlclose(library._handle)

@@ -15,7 +15,6 @@ from .library_files import (
     SEVERAL_ARE_USUAL,
     by_library,
     distributions_of,
-    parts_by_library,
     stem_of,
     version_in_name,
 )
@@ -37,8 +36,9 @@ class Environment:
 
     def __init__(self, system: System) -> None:
         self.mapped = system.mapped_files()
-        self.files = by_library(self.mapped)
-        self.parts = parts_by_library(self.mapped)
+        self.files, self.parts = by_library(self.mapped)
+        groups = [*self.files.values(), *self.parts.values()]
+        self.described = {path for paths in groups for path in paths}  #: files with facts of their own
         own = system.interpreter()
         path = [folder for folder in own["search_path"] if folder and system.is_dir(folder)]
         self.system = system

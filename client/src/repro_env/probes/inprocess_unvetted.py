@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 
 from . import elf, known_distributions
-from .library_files import PARTS, library_of, stem_of
 from .places import SYSTEM_FOLDERS
 
 TYPE_CHECKING = False
@@ -37,20 +36,19 @@ def unvetted(environment: Environment) -> list[str]:
     Raise ``OSError`` where one of them cannot be read: a list with a hole would say that there is nothing in it.
     """
     system = environment.system
-    compiled = tuple(system.realpath(folder) + "/" for folder in map(system.environ.get, _CACHES) if folder)
+    caches = tuple(system.realpath(folder) + "/" for folder in map(system.environ.get, _CACHES) if folder)
     sites = tuple(folder + "/" for folder in environment.owners.folders
                   if folder.endswith("-packages") and not folder.startswith("/usr/lib/python3/"))
-    doubtful = [path for path in environment.mapped if _EXTENSION.search(path) and not path.startswith(compiled)
-                and not _COMPILED.search(path) and (path.startswith(sites) or not _settled(environment, path))]
-    owners = environment.owners.of(doubtful)
+    extensions = [path for path in environment.mapped if path not in environment.described
+                  and _EXTENSION.search(path) and not _COMPILED.search(path) and not path.startswith(caches)]
+    owners = environment.owners.of(path for path in extensions
+                                   if path.startswith(sites) or not _settled(environment, path))
     return sorted({f"{owner or path.rpartition('/')[2]}@{elf.build_id(system, path)}" for path, owner in owners.items()
                    if not vouched_for(system, path, owner)})
 
 
 def _settled(environment: Environment, path: str) -> bool:
-    """Tell whether a file outside the site folders is the interpreter's, the system's, or a library with its facts."""
-    if library_of(path) is not None or stem_of(path) in PARTS:
-        return True
+    """Tell whether a file outside the site folders is the interpreter's or the system's."""
     if path.startswith(environment.own) and "-packages/" not in path:
         return True
     return path.startswith(SYSTEM_FOLDERS) and not path.startswith(_BY_HAND)
@@ -58,8 +56,6 @@ def _settled(environment: Environment, path: str) -> bool:
 
 def vouched_for(system: System, path: str, owner: Owner | None) -> bool:
     """Tell whether an extension needs no listing: its distribution is known, or it links nothing that computes."""
-    if library_of(path) is not None or stem_of(path) in PARTS:
-        return True
     if owner is None:
         return path.startswith(_BY_HAND) and not computes(system, path)
     if owner.way == "editable":

@@ -37,7 +37,6 @@ DISTRIBUTIONS: dict[str, tuple[str, ...]] = {
 _CUDA_MAJORS = ("", "-cu13", "-cu12", "-cu11")
 #: folder of each library below ``nvidia`` in the wheels' layout, where it is not the library's key.
 _WHEEL_FOLDERS = {"nvrtc": "cuda_nvrtc"}
-_SUFFIXES = (".so", ".dylib")
 _HEXADECIMAL = frozenset("0123456789abcdef")
 
 
@@ -53,9 +52,9 @@ def stem_of(path: str) -> str:
     Empty for a file that is no shared library, and for extensions of Python, which are named otherwise.
     """
     name = path.rpartition("/")[2]
-    stem = name.partition(".")[0]
-    if not name.startswith("lib") or not any(suffix in name for suffix in _SUFFIXES):
+    if not name.startswith("lib") or (".so" not in name and ".dylib" not in name):
         return ""
+    stem = name.partition(".")[0]
     parts = stem.split("-")
     while len(parts) > 1 and len(parts[-1]) >= 6 and _HEXADECIMAL.issuperset(parts[-1]):
         parts.pop()
@@ -72,24 +71,17 @@ def library_of(path: str) -> str | None:
     return "openblas" if "openblas" in stem else None
 
 
-def parts_by_library(paths: Iterable[str]) -> dict[str, list[str]]:
-    """Return the files among ``paths`` that hold a part of a library, by library."""
-    found: dict[str, list[str]] = {}
-    for path in paths:
-        name = PARTS.get(stem_of(path))
-        if name is not None:
-            found.setdefault(name, []).append(path)
-    return found
-
-
-def by_library(paths: Iterable[str]) -> dict[str, list[str]]:
-    """Return the main files among ``paths`` by library, in the order given."""
-    found: dict[str, list[str]] = {}
+def by_library(paths: Iterable[str]) -> tuple[dict[str, list[str]], dict[str, list[str]]]:
+    """Return the main files among ``paths`` by library, and the files that hold a part of one, in the order given."""
+    main: dict[str, list[str]] = {}
+    parts: dict[str, list[str]] = {}
     for path in paths:
         name = library_of(path)
         if name is not None:
-            found.setdefault(name, []).append(path)
-    return found
+            main.setdefault(name, []).append(path)
+        elif stem_of(path) in PARTS:
+            parts.setdefault(PARTS[stem_of(path)], []).append(path)
+    return main, parts
 
 
 def version_in_name(path: str) -> str | None:

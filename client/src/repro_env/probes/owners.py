@@ -9,7 +9,7 @@ from . import distributions, known_distributions
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
     from typing import Any
 
     from ..system import System
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 _RECORD_BYTES = 16 << 20
 _FILE = "file://"
+_SUFFIXES = (b".so", b".dylib", b".pyd")
 #: answers of this process, by the path and the stamps of what decided them.
 _KNOWN: dict[str, tuple[Any, Owner | None]] = {}
 #: the distributions in each folder, by its stamp.
@@ -90,17 +91,20 @@ class Owners:
         return answers
 
     def _in_folder(self, folder: str, paths: list[str]) -> dict[str, Owner | None]:
-        """Look into the lists of the likely owners first, then into all others of the folder."""
+        """Look into the lists of the likely owners of each file first, then into all others of the folder."""
         left = {path[len(folder) + 1:]: path for path in paths}
         answers: dict[str, Owner | None] = dict.fromkeys(paths)
         found = self.folders[folder]
-        guesses = {guess: None for relative in left for guess in _guesses(relative, found)}
-        for name in [*guesses, *(name for name in found if name not in guesses)]:
-            if not left:
-                break
-            listed = self._listed(found[name], left, sure=name in guesses)
-            for relative in listed:
-                answers[left.pop(relative)] = self._owner(found[name])
+        likely: dict[str, list[str]] = {}
+        for relative in left:
+            for guess in _guesses(relative, found):
+                likely.setdefault(guess, []).append(relative)
+        for name in [*likely, *(name for name in found if name not in likely)]:
+            files = [relative for relative in likely.get(name, left) if relative in left]
+            listed = self._listed(found[name], files, sure=name in likely) if files else []
+            if listed:
+                owner = Owner(name, found[name].version, _way(self.system, found[name]))
+                answers.update({left.pop(relative): owner for relative in listed})
         return answers
 
     def _listed(self, item: Found, files: Iterable[str], *, sure: bool) -> list[str]:
@@ -110,9 +114,6 @@ class Owners:
         except OSError:
             return [name for name in files if sure and item.name in _guesses(name, {item.name: item})]
         return _in_record(record, files)
-
-    def _owner(self, item: Found) -> Owner:
-        return Owner(item.name, item.version, _way(self.system, item))
 
     def _editable(self, path: str) -> Owner | None:
         """Return the distribution that is installed from a source folder around ``path``."""
@@ -139,19 +140,24 @@ class Owners:
 def _in_record(record: bytes, files: Iterable[str]) -> list[str]:
     """Return those of ``files`` that have a line in a RECORD.
 
-    A line is looked for from the first one of its folder on: the list of a framework has megabytes, sorted.
+    The list of a framework has megabytes, nearly all of them headers: only lines with such a suffix are looked at.
     """
-    starts: dict[bytes, int] = {}
-    found = []
-    for name in files:
-        line = name.encode("utf-8", "surrogateescape") + b","
-        folder = line[:line.rfind(b"/") + 1]
-        if folder not in starts:
-            starts[folder] = 0 if record.startswith(folder) else record.find(b"\n" + folder)
-        at = starts[folder]
-        if at >= 0 and (record.startswith(line, at) or record.find(b"\n" + line, max(0, at - 1)) >= 0):
-            found.append(name)
-    return found
+    wanted = {name: name.encode("utf-8", "surrogateescape") for name in files}
+    listed: set[bytes] = set()
+    for suffix in _SUFFIXES:
+        if any(suffix in line for line in wanted.values()):
+            listed.update(_lines_with(suffix, record))
+    return [name for name, line in wanted.items() if line in listed]
+
+
+def _lines_with(suffix: bytes, record: bytes) -> Iterator[bytes]:
+    """Yield the first field of each line that ``suffix`` occurs in."""
+    at = record.find(suffix)
+    while at >= 0:
+        end = record.find(b"\n", at)
+        end = len(record) if end < 0 else end
+        yield record[record.rfind(b"\n", 0, at) + 1:end].partition(b",")[0]
+        at = record.find(suffix, end)
 
 
 def _way(system: System, item: Found) -> str:
