@@ -163,6 +163,13 @@ def note_optimizer(optimizer: Any) -> None:
     inprocess_sharding.note_optimizer(optimizer, STATE.seen)
 
 
+def awaits_later_steps() -> bool:
+    """Note what steps after the first settle; tell whether some of it is still to come."""
+    from .probes import inprocess_distributed
+
+    return inprocess_distributed.note_buckets(STATE.seen)
+
+
 def add_stated(overrides: dict[str, Any]) -> None:
     """Add what watchers saw and what the user declared to the facts of a look; what was read stands above."""
     from . import declared

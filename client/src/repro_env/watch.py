@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 _DYNAMO = "torch._dynamo.eval_frame"
 #: module calls that are watched before the first step; after so many the rest is taken to be like them.
 MODULE_CALLS = 50_000
+#: steps after the first in which what is settled only then is waited for; the model may be gone before the end.
+LATER_STEPS = 10
 
 
 class Watch:
@@ -35,6 +37,7 @@ class Watch:
         self.stepped = False
         self.watchers = watchers.chosen(wanted)
         self._calls_left = MODULE_CALLS
+        self._later_steps = LATER_STEPS
         self._outermost: int | None = None
         self._thread = 0
         self._handles: list[Any] = []
@@ -145,10 +148,19 @@ class Watch:
         if self.stepped:
             if self.watchers:
                 self._end_watchers()
+            if self._later_steps > 0:
+                self._later_steps -= 1
+                guarded(self._later_step)()
             return
         self.stepped = True
         guarded(self._step_done)(optimizer)
         self._take("first-step")
+
+    def _later_step(self) -> None:
+        from . import process
+
+        if not process.awaits_later_steps():
+            self._later_steps = 0
 
     def _step_done(self, optimizer: Any) -> None:
         from . import process

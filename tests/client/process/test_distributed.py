@@ -19,13 +19,15 @@ torch.set_num_threads(1)
 torch.distributed.init_process_group("gloo", init_method="file://" + os.path.abspath("meeting"),
                                      rank=int(os.environ["RANK"]), world_size=int(os.environ["WORLD_SIZE"]))
 torch.manual_seed(1)
-model = torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.BatchNorm1d(8), torch.nn.Linear(8, 2))
-model = torch.nn.parallel.DistributedDataParallel(model, bucket_cap_mb=0.5, static_graph=True)
-optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-for _ in range(5):
-    optimizer.zero_grad()
-    model(torch.ones(3, 4)).sum().backward()
-    optimizer.step()
+def train():
+    model = torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.BatchNorm1d(8), torch.nn.Linear(8, 2))
+    model = torch.nn.parallel.DistributedDataParallel(model, bucket_cap_mb=0.5, static_graph=True)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    for _ in range(5):
+        optimizer.zero_grad()
+        model(torch.ones(3, 4)).sum().backward()
+        optimizer.step()
+train()  # the model is gone when the program ends
 torch.distributed.destroy_process_group()
 """
 #: starts every rank as a program of its own.

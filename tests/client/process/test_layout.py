@@ -130,6 +130,21 @@ def test_buckets_are_early_until_they_were_rebuilt_and_then_stay() -> None:
     assert layout(seen, {"torch.distributed": distributed(running=False)})["ddp_buckets"] == told
 
 
+def test_buckets_are_awaited_over_the_first_steps_only_where_there_are_any() -> None:
+    logged: dict[str, Any] = {}
+    model = ddp(logged=logged)
+    seen = passed(model)
+    assert inprocess_distributed.note_buckets(seen) is False, "no look asked for them yet"
+    layout(seen, JOB)
+    assert inprocess_distributed.note_buckets(seen) is True
+
+    logged.update(has_rebuilt_buckets=1, rebuilt_bucket_sizes="200")
+    assert inprocess_distributed.note_buckets(seen) is False
+    del model
+    assert layout(seen, JOB)["ddp_buckets"].startswith("sha256:")
+    assert inprocess_distributed.note_buckets(passed(torch.nn.Linear(1, 1))) is False
+
+
 @pytest.mark.parametrize("other", [{"rebuilt_bucket_sizes": "120"}, {"rebuilt_per_bucket_param_indices": "2 3"},
                                    {"comm_hook": "bf16_compress_hook"}, {"gradient_as_bucket_view": 1}],
                          ids=["sizes", "order", "hook", "view"])

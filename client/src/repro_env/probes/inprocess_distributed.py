@@ -140,6 +140,15 @@ def buckets(found: list[Any]) -> Any:
     return digest(sorted([str(data.get(name, "")) for name in names] for data in told), "ddp_buckets")
 
 
+def note_buckets(seen: Seen) -> bool:
+    """Note the buckets of DDP once they were rebuilt; tell whether that is still to come."""
+    found = inprocess_model.wrappers(seen, "ddp")
+    if not found or seen.layout.get("ddp_buckets") != unread("too-early"):
+        return False
+    seen.layout["ddp_buckets"] = buckets(found)
+    return is_unread(seen.layout["ddp_buckets"])
+
+
 def meshes(modules: Any, seen: Seen) -> dict[str, Any]:
     """Return degrees from the named dimensions of the device meshes that the model's parameters lie on."""
     outermost = None if seen.modules is None or seen.modules.outermost is None else seen.modules.outermost()
