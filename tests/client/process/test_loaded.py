@@ -80,6 +80,28 @@ def test_mkl_is_asked_through_its_core_alone(tmp_path: Path) -> None:
     assert facts["libraries.mkl.conflicts"] == []
 
 
+POOLS = """
+import ctypes, json, sys
+for path in sys.argv[1:]:
+    ctypes.CDLL(path)
+from repro_env.probes import inprocess, inprocess_pools
+from repro_env.system import System
+readings = inprocess.Readings()
+inprocess_pools.read(System(), inprocess.Seen(), readings)
+print(json.dumps({"facts": readings.facts, "errors": readings.errors, "new": []}))
+"""
+
+
+def test_the_threads_of_mkl_are_asked_only_where_its_front_has_loaded_the_rest(tmp_path: Path) -> None:
+    unused = shared_library(tmp_path / "a" / "libmkl_rt.so.2", "int MKL_Get_Max_Threads(void) { __builtin_trap(); }\n")
+    assert look(unused, program=POOLS)["threads.mkl"] is None
+
+    used = shared_library(tmp_path / "b" / "libmkl_rt.so.2", "int MKL_Get_Max_Threads(void) { return 7; }\n")
+    parts = (stand_in(tmp_path / "b" / "libmkl_core.so.2"),
+             shared_library(tmp_path / "b" / "libmkl_intel_thread.so.2", "int threads(void) { return 0; }\n"))
+    assert look(used, *parts, program=POOLS)["threads.mkl"] == 7
+
+
 FATAL = "int %s(int *out) { __builtin_trap(); }\n"
 
 

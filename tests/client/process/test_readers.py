@@ -134,8 +134,8 @@ def test_openblas_tells_its_version_kernels_and_threads() -> None:
 def test_two_openmp_runtimes_that_disagree_are_not_one_number(monkeypatch: pytest.MonkeyPatch) -> None:
     counts = {"/a/libgomp.so.1": 2, "/b/libomp.so": 4}
     host = Host(files=list(counts))
-    monkeypatch.setattr(host, "load_library",
-                        lambda path: types.SimpleNamespace(omp_get_max_threads=lambda: counts[path]), raising=False)
+    monkeypatch.setattr(host, "ask_library", lambda path, question: question(
+        types.SimpleNamespace(omp_get_max_threads=lambda: counts[path])), raising=False)
 
     both = inprocess_pools.openmp_pools(host, list(counts))
     assert both == {"libgomp": 2, "libomp": 4}
@@ -147,8 +147,8 @@ def test_two_openmp_runtimes_that_disagree_are_not_one_number(monkeypatch: pytes
 def test_copies_of_one_openmp_runtime_that_disagree_are_both_told(monkeypatch: pytest.MonkeyPatch) -> None:
     counts = {"/a/libgomp-24e2ab19.so.1.0.0": 8, "/b/libgomp.so.1": 1, "/c/libgomp.so.1": 8}
     host = Host(files=list(counts))
-    monkeypatch.setattr(host, "load_library",
-                        lambda path: types.SimpleNamespace(omp_get_max_threads=lambda: counts[path]), raising=False)
+    monkeypatch.setattr(host, "ask_library", lambda path, question: question(
+        types.SimpleNamespace(omp_get_max_threads=lambda: counts[path])), raising=False)
 
     assert inprocess_pools.openmp_pools(host, list(counts)) == {"libgomp": 1, "libgomp 2": 8}
 

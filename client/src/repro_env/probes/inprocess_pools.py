@@ -39,8 +39,8 @@ def read(system: System, seen: Seen, readings: Readings) -> None:
 
 def blas_pools(system: System, mapped: list[str]) -> list[dict[str, Any]]:
     """Return the pool of every mapped OpenBLAS, sorted; two copies of one library are two pools."""
-    libraries = [system.load_library(path) for path in mapped if _OPENBLAS.search(path)]
-    pools = [pool for pool in map(_openblas, libraries) if pool is not None]
+    asked = [system.ask_library(path, _openblas) for path in mapped if _OPENBLAS.search(path)]
+    pools: list[dict[str, Any]] = [pool for pool in asked if pool is not None]
     return sorted(pools, key=lambda pool: [str(pool[name]) for name in sorted(pool)])
 
 
@@ -85,11 +85,16 @@ def openmp_pools(system: System, mapped: list[str]) -> dict[str, int]:
     for path in mapped:
         kind = _OPENMP.search(path)
         if kind:
-            function = getattr(system.load_library(path), "omp_get_max_threads", None)
-            if function is not None:
-                counts.setdefault(f"lib{kind.group(1)}", set()).add(int(function()))
+            count = system.ask_library(path, _openmp_threads)
+            if count is not None:
+                counts.setdefault(f"lib{kind.group(1)}", set()).add(count)
     return {kind if number == 1 else f"{kind} {number}": count for kind, several in sorted(counts.items())
             for number, count in enumerate(sorted(several), 1)}
+
+
+def _openmp_threads(library: Any) -> int | None:
+    function = getattr(library, "omp_get_max_threads", None)
+    return int(function()) if function is not None else None
 
 
 def _openmp(pools: dict[str, int], reports: str) -> Any:
@@ -109,6 +114,6 @@ def _mkl(system: System, mapped: list[str], reports: str) -> Any:
     fronts = [path for path in mapped if _MKL.search(path)]
     if fronts:
         started = all(any(part.search(path) for path in mapped) for part in _MKL_PARTS)
-        return int(system.load_library(fronts[0]).MKL_Get_Max_Threads()) if started else None
+        return system.ask_library(fronts[0], lambda mkl: int(mkl.MKL_Get_Max_Threads())) if started else None
     reported = found(r"mkl_get_max_threads\(\) : (\d+)", reports)
     return int(reported) if reported else None
