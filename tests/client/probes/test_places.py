@@ -120,6 +120,15 @@ def test_a_file_that_no_list_holds_belongs_to_nobody(file: str, site: Path) -> N
     assert Owners(System(), [str(site)]).of([path]) == {path: None}
 
 
+def test_a_library_that_a_wheel_put_beside_the_site_folder_belongs_to_it(site: Path) -> None:
+    beside = site.resolve().parents[1]
+    distribution(site, "mkl", "2024.2.0", ["../../libmkl_rt.so.2", "../../libmkl_vml_def.so.2"])
+    paths = [str(beside / name) for name in ("libmkl_vml_def.so.2", "libmine.so")]
+    found = Owners(System(), [str(site)]).of(paths)
+    assert str(found[paths[0]]) == "mkl 2024.2.0"
+    assert found[paths[1]] is None
+
+
 def test_without_a_list_the_name_decides(tmp_path: Path) -> None:
     site = tmp_path / "dist-packages"
     for name in ("numpy", "other"):

@@ -142,6 +142,19 @@ def test_a_library_of_a_distribution_is_installed_in_its_version(tmp_path: Path)
     assert facts["libraries.nccl.conflicts"] == []
 
 
+def test_a_library_that_a_wheel_put_beside_the_site_folder_is_a_wheel_s(tmp_path: Path) -> None:
+    site = tmp_path / "lib" / "python3.11" / "site-packages"
+    names = ("libmkl_core.so.2", "libmkl_vml_def.so.2")
+    files = [stand_in(tmp_path / "lib" / names[0]),
+             shared_library(tmp_path / "lib" / names[1], "int vml(void) { return 0; }\n")]
+    distribution(site, "mkl", "2024.2.0", [f"../../{name}" for name in names])
+    program = LOOK.replace("import ctypes", f"import sys; sys.path.append({str(site)!r})\nimport ctypes")
+    facts = look(*files, program=program)
+    assert (facts["libraries.mkl.found"], facts["libraries.mkl.installed"]) == ("wheel", "2024.2.0")
+    assert facts["libraries.mkl.conflicts"] == []
+    assert facts["libraries.unvetted_kernels"] == []
+
+
 def test_a_replaced_file_is_not_asked_in_place_of_the_one_in_use(tmp_path: Path) -> None:
     library = stand_in(tmp_path / "libnccl.so.2")
     other = shared_library(tmp_path / "other.so", integer_function("ncclGetVersion", 21805))
@@ -169,7 +182,8 @@ def test_asking_leaves_a_library_as_easy_to_unload_as_it_was(kept: str, tmp_path
     ("/x/libopenblasp-r0.3.21.so", "openblas"), ("/x/libgomp-a34b3233.so.1.0.0", "openmp"), ("/x/libomp.so", "openmp"),
     ("/x/libompi.so", None), ("/x/libcublasLt.so.12", None), ("/x/triton/_C/libtriton.so", "triton"),
     ("/x/libtriton.so", None), ("/x/libcudnn.so.9 (deleted)", "cudnn"), ("/x/cudnn.so", None),
-    ("/x/libcudnn.txt", None), ("/x/libmkl_rt.so.2", "mkl"), ("/x/libopenblas.0.dylib", "openblas")])
+    ("/x/libcudnn.txt", None), ("/x/libnvrtc.alt.so.12", None), ("/x/libmkl_rt.so.2", "mkl"),
+    ("/x/libopenblas.0.dylib", "openblas")])
 def test_files_are_told_by_their_names(path: str, name: str | None) -> None:
     assert library_of(path) == name
 

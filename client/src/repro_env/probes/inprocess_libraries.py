@@ -53,7 +53,8 @@ class Environment:
         place = self.places.of(path)
         if place == "wheel":
             return "user" if owner is None else owner.way if owner.way in ("conda", "system") else place
-        return place
+        copied = owner is not None and owner.way in ("index", "local") and not path.startswith(self.places.user)
+        return "wheel" if copied and place in ("user", "system") else place
 
 
 #: the environment of the latest look, for the readers of that look to share.

@@ -54,7 +54,10 @@ def stem_of(path: str) -> str:
     name = path.rpartition("/")[2]
     if not name.startswith("lib") or (".so" not in name and ".dylib" not in name):
         return ""
-    stem = name.partition(".")[0]
+    stem, *rest = name.split(".")
+    kind = next((part for part in rest if not part.isdigit()), "")
+    if kind.partition(" ")[0] not in ("so", "dylib"):
+        return ""  # a variant of its own, as libnvrtc.alt.so.12
     parts = stem.split("-")
     while len(parts) > 1 and len(parts[-1]) >= 6 and _HEXADECIMAL.issuperset(parts[-1]):
         parts.pop()

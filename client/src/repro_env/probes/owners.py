@@ -5,6 +5,8 @@ A file that lies in a package's folder without standing in its list belongs to n
 
 from __future__ import annotations
 
+import os
+
 from . import distributions, known_distributions
 
 TYPE_CHECKING = False
@@ -74,6 +76,11 @@ class Owners:
         """Return the folder of the search path that holds ``path``, the innermost where they lie in each other."""
         return max((folder for folder in self.folders if path.startswith(folder + "/")), key=len, default=None)
 
+    def _beside(self, path: str) -> str | None:
+        """Return the site folder of the environment whose ``lib`` folder holds ``path``: wheels put libraries there."""
+        return next((folder for folder in self.folders if folder.endswith("/site-packages")
+                     and path.startswith(os.path.dirname(os.path.dirname(folder)) + "/")), None)
+
     def of(self, paths: Iterable[str]) -> dict[str, Owner | None]:
         """Return the owner of each file, ``None`` for a file of nobody's. Each list of files is read once."""
         answers: dict[str, Owner | None] = {}
@@ -83,16 +90,17 @@ class Owners:
             if known is not None and known[0] == self._stamps:
                 answers[path] = known[1]
             else:
-                pending.setdefault(self.folder_of(path) or "", []).append(path)
+                pending.setdefault(self.folder_of(path) or self._beside(path) or "", []).append(path)
         for folder, files in pending.items():
-            found = self._in_folder(folder, files) if folder else {path: self._editable(path) for path in files}
+            found = self._in_folder(folder, files) if folder else dict.fromkeys(files)
+            found = {path: owner or self._editable(path) for path, owner in found.items()}
             _KNOWN.update({path: (self._stamps, owner) for path, owner in found.items()})
             answers.update(found)
         return answers
 
     def _in_folder(self, folder: str, paths: list[str]) -> dict[str, Owner | None]:
         """Look into the lists of the likely owners of each file first, then into all others of the folder."""
-        left = {path[len(folder) + 1:]: path for path in paths}
+        left = {os.path.relpath(path, folder): path for path in paths}
         answers: dict[str, Owner | None] = dict.fromkeys(paths)
         found = self.folders[folder]
         likely: dict[str, list[str]] = {}
