@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from repro_env.fingerprint.facts import is_unread
-from repro_env.probes import inprocess, inprocess_mapped
+from repro_env.probes import inprocess, inprocess_mapped, inprocess_tensorflow
 from tests.client.process.test_readers import Host, settled
 
 
@@ -53,9 +53,15 @@ def test_each_framework_is_certified_by_its_own_switch(facts: dict[str, Any], be
                                                        none: bool) -> None:
     readings = inprocess.Readings()
     readings.facts = {"libraries.unvetted_kernels": [], **facts}
-    found = inprocess_mapped.kernels(dict.fromkeys(beside, object()), readings)
+    found = inprocess_mapped.kernels(dict.fromkeys((*beside, *inprocess_tensorflow._DETERMINISM), object()), readings)
     assert (found == []) is none
     assert none or is_unread(found)
+
+
+def test_tensorflow_that_only_prefers_deterministic_kernels_certifies_nothing() -> None:
+    readings = inprocess.Readings()
+    readings.facts = {"libraries.unvetted_kernels": [], "determinism.tensorflow_op_determinism": True}
+    assert is_unread(inprocess_mapped.kernels({"tensorflow": object()}, readings))
 
 
 def test_exchange_that_a_framework_named_is_not_called_absent() -> None:

@@ -6,6 +6,7 @@ And the driver's library as it is loaded, and what a process surely does not do,
 from __future__ import annotations
 
 from ..fingerprint.facts import unread
+from . import inprocess_tensorflow
 from .inprocess_conflicts import Loader, conflicts
 from .inprocess_libraries import WITHIN_TORCH, environment_of
 from .inprocess_unvetted import unvetted
@@ -77,14 +78,17 @@ def kernels(modules: Any, readings: Readings) -> Any:
         return unread("not-reported")
     if not any(name in modules for name in _FRAMEWORKS):
         return None
-    harmless = _harmless(readings.facts)
+    harmless = _harmless(modules, readings.facts)
     torch = "torch" not in modules or "torch" in harmless
     outside = any(name in modules and name not in harmless for name in _OUTSIDE_TORCH)
     return [] if torch and not outside else unread("not-reported")
 
 
-def _harmless(facts: dict[str, Any]) -> set[str]:
-    """Return the frameworks that surely ran no kernel which adds in any order."""
+def _harmless(modules: Any, facts: dict[str, Any]) -> set[str]:
+    """Return the frameworks that surely ran no kernel which adds in any order.
+
+    TensorFlow before 2.8 took deterministic kernels where it had them, and the others all the same.
+    """
     backend = facts.get("frameworks.backend")
     strict = facts.get("determinism.deterministic_algorithms") is True and facts.get("determinism.warn_only") is False
     alone = facts.get("threads.torch_intraop") == 1 and backend == "cpu"
@@ -92,7 +96,7 @@ def _harmless(facts: dict[str, Any]) -> set[str]:
     found = {"torch"} if strict or alone else set()
     if excluded or facts.get("program.layout.jax_devices", 0) is None:
         found.add("jax")
-    if facts.get("determinism.tensorflow_op_determinism") is True:
+    if facts.get("determinism.tensorflow_op_determinism") is True and inprocess_tensorflow.strict(modules):
         found.add("tensorflow")
     if facts.get("threads.scikit_learn", 0) in (None, 1):
         found.add("sklearn")

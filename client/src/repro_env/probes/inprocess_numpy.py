@@ -38,8 +38,13 @@ def read(system: System, seen: Seen, readings: Readings) -> None:
         readings.attempt("threads.scikit_learn", "scikit_learn", lambda: loop_threads(system, modules, seen))
 
 
-def simd_found(core: Any) -> list[str]:
-    """Return the dispatch features this processor has, sorted: the list ``numpy.show_config()`` calls found."""
+def simd_found(core: Any) -> Any:
+    """Return the dispatch features this processor has, sorted: the list ``numpy.show_config()`` calls found.
+
+    Versions before 1.20 do not list what they dispatch to.
+    """
+    if not hasattr(core, "__cpu_dispatch__"):
+        return unread("not-reported")
     features = core.__cpu_features__
     return sorted(name for name in core.__cpu_dispatch__ if features.get(name))
 

@@ -129,6 +129,11 @@ def op_determinism(system: System, modules: Any, seen: Seen) -> Any:
     return system.environ.get("TF_DETERMINISTIC_OPS", "").lower() in ("1", "true")
 
 
+def strict(modules: Any) -> bool:
+    """Tell whether this version refuses kernels that are not deterministic when it is told to take no others."""
+    return _first(modules, _DETERMINISM) is not None
+
+
 def jit(system: System, context: Any) -> Any:
     """Tell whether graphs are compiled by XLA without the program asking for each: its setting, else its variable."""
     chosen = getattr(context, "_optimizer_jit", None)
@@ -209,9 +214,14 @@ def _tf32(modules: Any) -> Any:
 
 
 def _onednn(modules: Any) -> Any:
-    """Whether oneDNN's kernels are taken: decided at import, by variable and processor."""
+    """Whether oneDNN's kernels are taken: decided at import, by variable and processor.
+
+    Versions that are too old to tell x86 from other processors answer for builds of Intel's alone.
+    """
     port = _first(modules, _PORT)
-    return unread("not-reported") if port is None else bool(port.IsMklEnabled())
+    if port is None:
+        return unread("not-reported")
+    return bool(port.IsMklEnabled()) or (False if hasattr(port, "IsX86Available") else unread("not-reported"))
 
 
 BUILD = (
