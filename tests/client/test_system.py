@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import stat
+import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -153,6 +155,51 @@ def test_mapped_files_are_named_once() -> None:
     files = SYSTEM.mapped_files()
     assert len(files) == len(set(files))
     assert any("libc" in file for file in files)
+
+
+def test_a_part_of_a_file_is_read_from_its_offset(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    path.write_bytes(b"0123456789")
+    assert SYSTEM.read_at(str(path), 3, 4) == b"3456"
+    assert SYSTEM.read_at(str(path), 8, 100) == b"89"
+    assert SYSTEM.read_at(str(path), 100, 1) == b""
+
+
+def test_a_pipe_is_never_waited_for(tmp_path: Path) -> None:
+    path = tmp_path / "pipe"
+    os.mkfifo(path)
+    with pytest.raises(OSError, match="seek"):
+        SYSTEM.read_at(str(path), 0, 10)
+
+
+def test_a_file_that_was_written_again_has_another_stamp(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    path.write_bytes(b"one")
+    first = SYSTEM.stamp(str(path))
+    assert SYSTEM.stamp(str(path)) == first
+    path.write_bytes(b"other")
+    assert SYSTEM.stamp(str(path)) != first
+
+
+def test_a_library_that_is_not_loaded_is_not_asked() -> None:
+    with pytest.raises(OSError, match="libnothing"):
+        SYSTEM.ask_library("/nowhere/libnothing.so", lambda library: library)
+
+
+def test_a_question_that_fails_gives_the_handle_back_and_is_not_hidden() -> None:
+    libc = next(path for path in SYSTEM.mapped_files() if "/libc.so" in path or "/libc-" in path)
+    assert SYSTEM.ask_library(libc, lambda library: library.getpid()) == os.getpid()
+    with pytest.raises(ZeroDivisionError):
+        SYSTEM.ask_library(libc, lambda library: 1 // 0)
+    assert SYSTEM.ask_library(libc, lambda library: library.getpid()) == os.getpid()
+
+
+def test_a_variable_is_read_as_the_process_was_started_with_it() -> None:
+    code = ("import os\nfrom repro_env.system import System\nos.environ['SET'] = 'late'\nos.environ['NEW'] = 'late'\n"
+            "del os.environ['GONE']\nprint([System().initial_variable(name) for name in ('SET', 'NEW', 'GONE')])")
+    done = subprocess.run([sys.executable, "-c", code], env={**os.environ, "SET": "early", "GONE": "early=1"},
+                          check=True, capture_output=True, text=True)
+    assert done.stdout == "['early', None, 'early=1']\n"
 
 
 @pytest.mark.parametrize("isolate", [True, False], ids=["forked", "threaded"])

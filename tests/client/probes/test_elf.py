@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 from compiled import shared_library
+from hypothesis import given
+from hypothesis import strategies as st
 
 from repro_env.probes import elf
 from repro_env.system import System
@@ -148,3 +150,18 @@ def test_a_file_of_many_megabytes_costs_a_few_reads(tmp_path: Path) -> None:
     assert found is not None
     assert "libc10.so" in found.needed
     assert system.reads < 40
+
+
+@given(st.lists(st.tuples(st.integers(0, 4095), st.integers(0, 255)), max_size=40), st.integers(64, 20000))
+def test_a_damaged_file_raises_nothing(changes: list[tuple[int, int]], length: int) -> None:
+    data = bytearray(Path(sys.executable).resolve().read_bytes()[:length])
+    for at, value in changes:
+        if at < len(data):
+            data[at] = value
+
+    class Damaged(System):
+        def read_at(self, path: str, offset: int, limit: int) -> bytes:
+            return bytes(data[offset:offset + limit])
+
+    found = elf.read(Damaged(), "x")
+    assert found is None or isinstance(found, elf.Elf)

@@ -203,3 +203,69 @@ def test_the_name_behind_two_digests_is_found() -> None:
 @pytest.mark.parametrize(("number", "version"), [(22005, "2.20.5"), (21805, "2.18.5"), (2708, "2.7.8")])
 def test_nccl_numbers_have_two_forms(number: int, version: str) -> None:
     assert library_questions.nccl(number) == version
+
+
+def test_equal_environments_in_two_places_have_equal_facts(tmp_path: Path) -> None:
+    names = ("libcublas.so.12", "libnccl.so.2", "libMIOpen.so.1")
+    made = [stand_in(tmp_path / "made" / name) for name in names]
+    answers = []
+    for home in ("alice/env", "bob/other/venv"):
+        site = tmp_path / home / "lib" / "python3.11" / "site-packages"
+        files = [site / "nvidia" / "lib" / path.name for path in made]
+        for file, source in zip(files, made, strict=True):
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_bytes(source.read_bytes())
+        kernel = site / "ops.so"
+        kernel.write_bytes(shared_library(tmp_path / "ops.so", "int ops(void) { return 0; }\n").read_bytes())
+        distribution(site, "nvidia-nccl-cu12", "2.20.5", ["nvidia/lib/libnccl.so.2"])
+        program = LOOK.replace("import ctypes", f"import sys; sys.path.append({str(site)!r})\nimport ctypes")
+        answers.append(look(*files, kernel, program=program))
+    assert answers[0]["libraries.nccl.installed"] == "2.20.5"
+    assert answers[0]["libraries.unvetted_kernels"] != []
+    assert answers[0] == answers[1]
+
+
+REFUSING = {"libnccl": "int ncclGetVersion(int *out) { return 5; }\n", "libcublas": "int nothing(void) { return 0; }\n",
+            "libnvrtc": "int nvrtcVersion(int *a, int *b) { return 1; }\n",
+            "libMIOpen": "int miopenGetVersion(void *a, void *b, void *c) { return 1; }\n",
+            "librocblas": "int rocblas_get_version_string(char *text, long size) { return 1; }\n",
+            "libdnnl": "const void *dnnl_version(void) { return 0; }\n"}
+
+
+@pytest.mark.parametrize("stem", REFUSING)
+def test_a_library_that_refuses_or_lacks_the_function_reports_nothing(stem: str, tmp_path: Path) -> None:
+    library = shared_library(tmp_path / f"{stem}.so.1", REFUSING[stem])
+    name = library_of(str(library))
+    assert name is not None
+    with opened(library):
+        assert System().ask_library(str(library), library_questions.QUESTIONS[name]) is None
+
+
+def test_a_library_that_reports_nothing_is_unread_and_has_place_and_build_all_the_same(tmp_path: Path) -> None:
+    library = shared_library(tmp_path / "libnccl.so.2", REFUSING["libnccl"])
+    facts = look(library)
+    assert facts["libraries.nccl.loaded"] == {"unread": "not-reported"}
+    assert facts["libraries.nccl.found"] == "user"
+    assert facts["libraries.nccl.build_id"] == elf.build_id(System(), str(library))
+
+
+def test_one_library_that_cannot_be_read_costs_its_own_facts_only(tmp_path: Path) -> None:
+    nccl, cublas = stand_in(tmp_path / "libnccl.so.2"), stand_in(tmp_path / "libcublas.so.12")
+    gone = LOOK.replace("from repro_env.probes", "import os; os.unlink(sys.argv[1])\nfrom repro_env.probes", 1).replace(
+        '"errors": readings.errors', '"errors": []')
+    facts = look(nccl, cublas, program=gone)
+    assert facts["libraries.nccl.loaded"] == {"unread": "failed"}
+    assert facts["libraries.nccl.build_id"] == {"unread": "failed"}
+    assert facts["libraries.cublas.loaded"] == "12.1.3"
+    assert facts["libraries.cublas.conflicts"] == []
+
+
+def test_the_readings_make_a_valid_document(tmp_path: Path) -> None:
+    whole = LOOK[:LOOK.index("seen, readings")] + (
+        "from repro_env.fingerprint.validate import validate\nfrom repro_env import looks\n"
+        "document = looks.look('exit', 'exit')\nvalidate(document)\n"
+        "print(json.dumps({'facts': document['stack'], 'errors': [], 'new': []}))\n")
+    stack = look(stand_in(tmp_path / "libcublas.so.12"), stand_in(tmp_path / "libcuda.so.550.54.15"), program=whole)
+    assert stack["libraries"]["cublas"]["loaded"] == "12.1.3"
+    assert stack["libraries"]["cublas"]["found"] == "user"
+    assert stack["driver"]["user_libcuda"] == "550.54.15"
