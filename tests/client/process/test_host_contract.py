@@ -288,7 +288,7 @@ def test_torch_program_keeps_its_state(started: Start, script: Callable[..., str
     program = script(TORCH_STATE)
 
     plain = started(sys.executable, "-W", "error", program, observed=False)
-    observed = started(sys.executable, "-W", "error", program)
+    observed = started(sys.executable, "-W", "error", program, options=("--watch", "loaders,draws"))
 
     assert plain.returncode == 0, plain.stderr
     assert observed.stdout == plain.stdout

@@ -6,6 +6,8 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+from repro_env.looks import drift
+
 from .conftest import Start
 
 TRAINING = """
@@ -129,6 +131,18 @@ def test_run_never_appears_as_a_difference(started: Start, script: Callable[...,
 
     assert with_run["stack"] == without["stack"]
     assert with_run["program"] == without["program"]
+
+
+def test_a_torch_program_under_run_and_alone_tell_nothing_that_differs(started: Start,
+                                                                       script: Callable[..., str]) -> None:
+    program = script(TRAINING + "import repro_env; repro_env.observe()")
+
+    with_run = started(sys.executable, program, "--lr", "0.1").of("exit")
+    without = started(sys.executable, program, "--lr", "0.1", observed=False).of("exit")
+
+    for part in ("stack", "program"):
+        assert drift(without[part], with_run[part]) == [], "what hooks alone know is unread without them"
+    assert without["program"] == {**with_run["program"], "model": without["program"]["model"]}
 
 
 def test_thread_counts_are_too_early_before_the_program_has_computed(started: Start,
