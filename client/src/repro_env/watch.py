@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 _DYNAMO = "torch._dynamo.eval_frame"
 #: module calls that are watched before the first step; after so many the rest is taken to be like them.
-MODULE_CALLS = 50_000
+MODULE_CALLS = 20_000
 #: steps after the first in which what is settled only then is waited for; the model may be gone before the end.
 LATER_STEPS = 10
 
