@@ -179,3 +179,15 @@ def test_two_files_of_one_owner_are_two_lines_and_a_copy_is_none(site: Path) -> 
 
 def test_an_owner_without_a_version_is_told_by_name() -> None:
     assert str(Owner("ops", None, "index")) == "ops"
+
+
+def test_an_environment_with_scikit_learn_and_scipy_lists_nothing() -> None:
+    python = Path(__file__).parents[3] / ".venv-frameworks" / "bin" / "python"
+    if not python.exists():
+        pytest.skip("they have an environment of their own; run make venv-frameworks")
+    imports = "import scipy.linalg, sklearn.cluster\n"
+    facts = look(python=python, program=LOOK.replace("import ctypes", f"{imports}import ctypes", 1))
+    assert facts["libraries.unvetted_kernels"] == []
+    assert (facts["libraries.openblas.found"], facts["libraries.openblas.conflicts"]) == ("wheel", [])
+    assert facts["libraries.openblas.build_id"].count(", ") == 1, "NumPy's and SciPy's"
+    assert facts["libraries.openmp.found"] == "wheel"
