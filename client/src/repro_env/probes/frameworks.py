@@ -54,7 +54,7 @@ def framework(system: System, look: Look, name: str) -> Any:
     if name == "torch":
         facts.update(torch_build(values, version or ""))
     elif name in ("numpy", "scipy", "scikit_learn"):
-        facts.update(cuda_build=None, rocm_build=None, arch_list=None, debug=unread("not-reported"))
+        facts.update(cuda_build=None, rocm_build=None, arch_list=None, debug=unread("not-reported"), abi=None)
     return facts
 
 

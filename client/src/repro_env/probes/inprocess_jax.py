@@ -146,7 +146,7 @@ def _cuda_build(modules: Any) -> Any:
 
 def _rocm_build(modules: Any) -> Any:
     """Return that there are no ROCm kernels; where there are, their module does not say of which version."""
-    found = any(re.match(r"jax_rocm\w*_plugin(\.|$)", name) for name in list(modules))
+    found = any(name.startswith("jax_rocm") for name in _plugins(modules))
     return unread("not-reported") if found or "rocm" in (_jaxlib_version(modules) or "rocm") else None
 
 
@@ -170,7 +170,8 @@ def _build_flags(modules: Any) -> Any:
 
 
 def _plugins(modules: Any) -> set[str]:
-    return {name.partition(".")[0] for name in list(modules) if re.match(r"jax_(cuda|rocm)\w*_plugin(\.|$)", name)}
+    """Return the names of packages with kernels for devices that were imported."""
+    return {name.partition(".")[0] for name in list(modules) if name.startswith(("jax_cuda", "jax_rocm"))}
 
 
 def _dotted(number: int, parts: tuple[int, ...]) -> str:
