@@ -6,7 +6,7 @@ import json
 import time
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from repro_env.importers import open_json
@@ -63,6 +63,7 @@ VALUES = st.recursive(
 )
 
 
+@settings(max_examples=50)
 @given(VALUES, st.floats(0, 1))
 def test_any_value_cut_anywhere_says_nothing_else(value, share):
     text = json.dumps([value])

@@ -174,6 +174,13 @@ def test_table_at_the_end_of_the_text_may_go_on():
     assert stack["frameworks"]["torch"] == NOT_RECORDED
 
 
+@pytest.mark.parametrize("below", ["scip", "scipy\n```\n", "scipy              1.1", "\nscip"])
+def test_fragment_of_a_row_does_not_show_the_end_of_the_table(below):
+    stack = stack_of(table("numpy              2.1.0", "pip                24.0", below=below))
+    assert stack["distributions"]["complete"] == NOT_RECORDED
+    assert stack["frameworks"]["torch"] == NOT_RECORDED
+
+
 @pytest.mark.parametrize(
     "header",
     [

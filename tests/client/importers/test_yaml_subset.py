@@ -6,7 +6,7 @@ import time
 
 import pytest
 import yaml
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from repro_env.importers import yaml_subset
@@ -122,10 +122,11 @@ VALUES = st.recursive(
     lambda inner: st.one_of(
         st.lists(inner, min_size=1, max_size=4), st.dictionaries(KEYS, inner, min_size=1, max_size=4)
     ),
-    max_leaves=12,
+    max_leaves=6,
 )
 
 
+@settings(max_examples=40)
 @given(st.dictionaries(KEYS, VALUES, min_size=1, max_size=4), st.booleans())
 def test_what_a_yaml_library_writes_is_read_back(value, indent):
     class Dumper(yaml.SafeDumper):

@@ -70,15 +70,13 @@ def read(text: Text) -> Reading | None:
 
 def find(text: Text) -> Environment | None:
     """Return the first environment file in a text."""
-    places = [number for number, line in enumerate(text.lines) if _DEPENDENCIES.fullmatch(line)]
-    if not places:
+    if "dependencies" not in text.joined:
+        return None
+    place = next((number for number, line in enumerate(text.lines) if _DEPENDENCIES.fullmatch(line)), None)
+    if place is None:
         return None
     lines = plain.indented(text.raw)
-    for place in places[:10]:
-        found = _at(lines, _first_line(lines, place))
-        if found is not None:
-            return found
-    return None
+    return _at(lines, _first_line(lines, place))
 
 
 def asked_for(found: Environment, notes: list[str]) -> inventory.Sections:

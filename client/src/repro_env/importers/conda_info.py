@@ -33,7 +33,8 @@ Virtual = list[tuple[str, str]]
 
 def read(text: Text) -> Reading | None:
     """Return what the first report states, printed or as JSON."""
-    return _printed(text.lines) or _json(text.lines)
+    printed = _printed(text.lines) if "conda version" in text.joined or "virtual packages" in text.joined else None
+    return printed or (_json(text.lines) if '"conda_version"' in text.joined else None)
 
 
 def _printed(lines: Sequence[str]) -> Reading | None:

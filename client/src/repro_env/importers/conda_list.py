@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from typing import Any
+from collections.abc import Callable
+from typing import Any, Optional
 
 from . import inventory, open_json, rows
 from .format import Reading, Text
@@ -25,24 +26,41 @@ _ADDRESS = re.compile(r"(?:https?|file):/{2,3}(?:[^\s/]{1,200}/)+([a-z0-9-]{3,20
 _CHANNEL = re.compile(r".*?/((?:pkgs/)?[\w.-]+)/[a-z0-9-]{3,20}/[^/]+$")
 #: channels of the defaults, as conda prints them in its table.
 _DEFAULTS = frozenset(("pkgs/main", "pkgs/r", "pkgs/msys2", "pkgs/free", "anaconda/pkgs/main"))
+_HEAD = re.compile(r"^(?:# packages in env|List of packages|# This file may|@EXPLICIT|#? *Name +Version +Build)",
+                   re.IGNORECASE | re.MULTILINE)
+_MOST_BEGINNINGS = 5
+_Read = Callable[[tuple[str, ...], int], Optional[Reading]]
 MOST_ROWS = 20_000
 
 
 def read(text: Text) -> Reading | None:
     """Return what the first list states; it is whole where something stands below it."""
     lines = text.lines
-    for number, line in enumerate(lines):
-        if line.startswith(("#", "L", "N", "n")) and (_TITLE.fullmatch(line[:600]) or _HEADER.fullmatch(line[:300])):
-            found = _reading(lines, number, _row)
-        elif _EXPORT.fullmatch(line):
-            found = _exported(lines, number)
-        elif line == "@EXPLICIT":
-            found = _explicit(lines, number)
-        else:
-            continue
+    for number, kind in _beginnings(lines) if _HEAD.search(text.joined) else ():
+        found = kind(lines, number)
         if found is not None:
             return found
-    return _json(lines)
+    return _json(lines) if '"build_string"' in text.joined else None
+
+
+def _beginnings(lines: tuple[str, ...]) -> list[tuple[int, _Read]]:
+    """Return the first places at which a list may begin, and how it is read there."""
+    found: list[tuple[int, _Read]] = []
+    for number, line in enumerate(lines):
+        if line.startswith(("#", "L", "N", "n")) and (_TITLE.fullmatch(line[:600]) or _HEADER.fullmatch(line[:300])):
+            found.append((number, _table))
+        elif _EXPORT.fullmatch(line):
+            found.append((number, _exported))
+        elif line == "@EXPLICIT":
+            found.append((number, _explicit))
+        if len(found) == _MOST_BEGINNINGS:
+            break
+    return found
+
+
+def _table(lines: tuple[str, ...], first: int) -> Reading | None:
+    """Return what the table states."""
+    return _reading(lines, first, _row)
 
 
 def _reading(lines: tuple[str, ...], first: int, parse: Any, *, pip_too: bool = True) -> Reading | None:
@@ -60,7 +78,7 @@ def _reading(lines: tuple[str, ...], first: int, parse: Any, *, pip_too: bool = 
     if not found:
         return None
     notes = [] if pip_too else ["the list holds conda's packages only: what pip installed is not told"]
-    cut = not any(lines[end:])
+    cut = not inventory.is_followed(lines, end)
     sections = inventory.sections(found, notes, whole=pip_too and (not cut or None))
     return Reading(NAME, sections, tuple(notes), first, cut, end - first)
 
@@ -96,7 +114,8 @@ def _export_row(line: str) -> Row | None:
 def _explicit(lines: tuple[str, ...], first: int) -> Reading | None:
     """Return what a list of addresses states; pip's packages are not in it."""
     reading = _reading(lines, first, _address_row, pip_too=False)
-    platforms = {match[1] for match in (_ADDRESS.match(line[:1000]) for line in lines[first:first + MOST_ROWS])
+    rows_below = lines[first:first + reading.keys] if reading else ()
+    platforms = {match[1] for match in (_ADDRESS.match(line[:1000]) for line in rows_below)
                  if match and match[1] != "noarch"}
     return _on(reading, platforms.pop() if len(platforms) == 1 else None)
 

@@ -29,6 +29,8 @@ _FEWEST = 4
 
 def read(text: Text) -> Reading | None:
     """Return what the first table states, and the block below it."""
+    if "sys.platform" not in text.joined:
+        return None
     start = next((number for number, line in enumerate(text.lines)
                   if "sys.platform" in line[:20] and _ROW.fullmatch(line[:1000])), None)
     if start is None:

@@ -30,6 +30,8 @@ Piece = dict[str, str]
 
 def read(text: Text) -> Reading | None:
     """Return what the first container states, and its image where that is inspected too; else the first image."""
+    if '"Id"' not in text.joined:
+        return None
     opened = open_json.find(text.lines, lambda value: any(True for _ in _objects(value)))
     if opened is None:
         return None

@@ -7,6 +7,7 @@ nothing but the text, and leaves unread what the text does not state.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 
@@ -16,6 +17,11 @@ class Text:
 
     raw: str  #: as it came, for formats that are JSON or YAML
     lines: tuple[str, ...]  #: ``plain.lines`` of it: without escapes, quotes, markup, time stamps and indentation
+
+    @cached_property
+    def joined(self) -> str:
+        """The lines in one: a format whose words do not stand in it is not looked for line by line."""
+        return "\n".join(self.lines)
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ Owns what a package's name, version and build prove. How a list is written is le
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import Any
 
 from ..fingerprint.facts import is_unread
@@ -62,6 +63,14 @@ def sections(found: list[Row], notes: list[str], *, whole: bool | None = False) 
     if platform is not None:
         result.update(of_platform(*platform))
     return result
+
+
+def is_followed(lines: Sequence[str], end: int) -> bool:
+    """Tell whether something stands below a list that ends before line ``end``: then nothing of it is missing.
+
+    What could be the beginning of a row, and the unfinished last line of a text, do not show that.
+    """
+    return any(lines[end:-1]) and not lines[end][:1].isalnum()
 
 
 def framework(name: str, believed: dict[str, Row], *, whole: bool) -> Any:

@@ -34,6 +34,8 @@ Values = dict[str, str]
 def read(text: Text) -> Reading | None:
     """Return what the first report states."""
     lines = text.lines
+    if "jaxlib" not in text.joined:
+        return None
     start = next((number for number, line in enumerate(lines)
                   if _is_first(line) and any(_is_second(other) for other in lines[number + 1:number + 3])), None)
     if start is None:

@@ -11,7 +11,7 @@ MADE_BY = "mlflow, beside a model: conda.yaml"
 
 def read(text: Text) -> Reading | None:
     """Return what MLflow's environment file states: Python, and the packages with the versions it was trained with."""
-    found = conda_env.find(text)
+    found = conda_env.find(text) if "mlflow" in text.joined else None
     if found is None or not found.is_mlflows or found.exported:
         return None
     notes = ["MLflow lists what the model needs, without local version labels", *conda_env.remarks(found)]

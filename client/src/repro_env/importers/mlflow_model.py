@@ -30,6 +30,8 @@ _VERSION = re.compile(r"\d[\w.+!-]{0,120}")
 
 def read(text: Text) -> Reading | None:
     """Return Python, MLflow and the frameworks of every flavour."""
+    if "flavors" not in text.joined:
+        return None
     place = next((number for number, line in enumerate(text.lines) if _FLAVORS.fullmatch(line)), None)
     if place is None:
         return None

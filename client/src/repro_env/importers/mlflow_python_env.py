@@ -16,6 +16,8 @@ _VERSION = re.compile(r"\d+\.\d+(?:\.\d+)?")
 
 def read(text: Text) -> Reading | None:
     """Return the version of Python; the packages stand in requirements.txt."""
+    if "build_dependencies" not in text.joined:
+        return None
     place = next((number for number, line in enumerate(text.lines) if _PYTHON.fullmatch(line[:200])), None)
     if place is None or not any(line.startswith("build_dependencies") for line in text.lines[place:place + 20]):
         return None

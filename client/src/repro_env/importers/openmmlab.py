@@ -37,6 +37,8 @@ _GAP = 6
 def read(text: Text) -> Reading | None:
     """Return what the first list states, and the settings of the run that newer logs print below it."""
     lines = text.lines
+    if "sys.platform" not in text.joined:
+        return None
     start = next((number for number, line in enumerate(lines) if line[:40].lstrip("-* ").startswith("sys.platform")
                   and _ROW.fullmatch(line[:2000])), None)
     if start is None:

@@ -32,6 +32,8 @@ MOST_ROWS = 20_000
 
 def read(text: Text) -> Reading | None:
     """Return what the first block of pinned rows states."""
+    if not any(mark in text.joined for mark in ("==", " @ ", "egg=")):
+        return None
     first, block, cut = _block(text.lines)
     found, bounds = _rows(block)
     if not found or (len(found) < _FEWEST and _others(text.lines, first, len(block) + cut)):

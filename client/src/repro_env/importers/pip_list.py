@@ -15,6 +15,7 @@ MADE_BY = "pip list"
 
 _HEADER = re.compile(r"Package\s+Version(?:\s+(?:Editable project location|Location|Installer|Latest|Type|Build))*",
                      re.IGNORECASE)
+_HEAD = re.compile(r"^Package +Version", re.IGNORECASE | re.MULTILINE)
 _RULE = re.compile(r"-{3,}(?:\s+-{3,})*")
 _ROW = re.compile(r"([A-Za-z0-9][\w.-]{0,120})\s{1,200}(\d[\w.+!-]{0,120})(?:\s{1,200}(\S.*))?")
 _OLD_ROW = re.compile(r"([A-Za-z0-9][\w.-]{0,120}) \((\d[\w.+!-]{0,120})(?:, (\S[^()]{0,300}))?\)")
@@ -25,7 +26,9 @@ MOST_ROWS = 20_000
 
 def read(text: Text) -> Reading | None:
     """Return what the first list states; it is whole where something stands below it."""
-    return _table(text.lines) or _old(text.lines) or _json(text.lines)
+    reading = _table(text.lines) if _HEAD.search(text.joined) else None
+    reading = reading or (_old(text.lines) if " (" in text.joined else None)
+    return reading or (_json(text.lines) if '"version"' in text.joined else None)
 
 
 def row_of(line: str) -> Row | None:
@@ -78,7 +81,7 @@ def _reading(lines: tuple[str, ...], first: int, start: int, parse: Callable[[st
     if end == len(lines) and found:
         found.pop()  # the end of the text may have broken it
     notes: list[str] = []
-    cut = not any(lines[end:])
+    cut = not inventory.is_followed(lines, end)
     if not found:
         return None
     sections = inventory.sections(found, notes, whole=headed and (not cut or None))

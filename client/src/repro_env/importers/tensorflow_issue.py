@@ -43,6 +43,8 @@ Answers = dict[str, str]
 
 def read(text: Text) -> Reading | None:
     """Return what the answers of the first form state."""
+    if "tensorflow version" not in text.joined.lower():
+        return None
     answers, start, end, keys = _answers(text.lines)
     if "version" not in answers or keys < _FEWEST or not {"os", "python", "cuda", "gpu", "custom"} & answers.keys():
         return None

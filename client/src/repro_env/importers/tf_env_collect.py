@@ -39,6 +39,8 @@ Blocks = dict[str, list[str]]
 def read(text: Text) -> Reading | None:
     """Return what the blocks of the first report state."""
     lines = text.lines
+    if "== " not in text.joined:
+        return None
     start = next((number for number, line in enumerate(lines) if _title(line)), None)
     if start is None:
         return None
