@@ -48,6 +48,12 @@ class Environment:
         self.own = tuple(f"{system.realpath(prefix)}/lib/{start}" for prefix in (own["prefix"], own["base_prefix"])
                          for start in ("python", "libpython")) + tuple(f"{prefix}/lib/" for prefix in self.places.conda)
 
+    def to_own(self) -> list[str]:
+        """Return the files whose owners this look asks for, so that each list of files is read once."""
+        sites = tuple(folder + "/" for folder in self.owners.folders if folder.endswith("-packages"))
+        libraries = [path for paths in self.files.values() for path in paths]
+        return libraries + [path for path in self.mapped if path.startswith(sites) and ".so" in path]
+
     def place(self, path: str, owner: Owner | None) -> str:
         """Return the class of a mapped file; one that nobody put into a site folder is the user's own."""
         place = self.places.of(path)
@@ -73,7 +79,7 @@ def read(system: System, seen: Seen, readings: Readings) -> None:
     torch = system.loaded_modules().get("torch")
     environment = environment_of(system)
     _compiled_against(torch, readings)
-    owners = environment.owners.of(path for paths in environment.files.values() for path in paths)
+    owners = environment.owners.of(environment.to_own())
     begun = started(torch)
     for name in LIBRARIES:
         readings.attempt(f"libraries.{name}.loaded", "loaded-library",

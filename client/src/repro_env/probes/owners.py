@@ -100,7 +100,8 @@ class Owners:
 
     def _in_folder(self, folder: str, paths: list[str]) -> dict[str, Owner | None]:
         """Look into the lists of the likely owners of each file first, then into all others of the folder."""
-        left = {os.path.relpath(path, folder): path for path in paths}
+        left = {path[len(folder) + 1:] if path.startswith(folder + "/") else os.path.relpath(path, folder): path
+                for path in paths}
         answers: dict[str, Owner | None] = dict.fromkeys(paths)
         found = self.folders[folder]
         likely: dict[str, list[str]] = {}
