@@ -208,6 +208,32 @@ PIECES = st.sampled_from(
 )
 
 
+#: lines of the shipped dumps, to be mixed: of every format, each line once.
+LINES = st.sampled_from(sorted({line for path in DUMPS for line in path.read_text(encoding="utf-8").splitlines()}))
+
+
+@given(st.lists(st.one_of(LINES, LINES, PIECES), max_size=25), st.integers(0, 3))
+def test_any_mixture_of_lines_of_all_formats_is_a_valid_document_or_of_unknown_format(lines, rest):
+    text = "\n".join(lines)
+    test_any_text_is_a_valid_document_or_of_unknown_format.hypothesis.inner_test(text[: len(text) - rest])
+
+
+@given(st.sampled_from(DUMPS), st.sampled_from(DUMPS))
+def test_below_another_dump_states_what_one_of_them_states(path, other):
+    first, second = (item.read_text(encoding="utf-8") for item in (path, other))
+    joined = importers.import_text(f"{first}\n```\n\n{second}\n```\n")["stack"]
+    alone = [importers.import_text(f"{text}\n```\n")["stack"] for text in (first, second)]
+    torch = [versions(stack) for stack in (joined, *alone)]
+    assert torch[0] <= torch[1] | torch[2]
+
+
+def versions(stack: dict[str, Any]) -> set[str]:
+    """What a stack states of torch, Python and driver."""
+    torch = stack["frameworks"]["torch"]
+    told = [torch.get("version") if isinstance(torch, dict) else None, stack["python"]["version"]]
+    return {value for value in (*told, stack["driver"]["kernel_module"]) if isinstance(value, str)}
+
+
 @given(st.lists(st.one_of(PIECES, st.text(max_size=5)), max_size=60))
 def test_any_mixture_of_its_words_is_a_valid_document_or_of_unknown_format(pieces):
     test_any_text_is_a_valid_document_or_of_unknown_format.hypothesis.inner_test("".join(pieces))

@@ -165,10 +165,33 @@ def garbage(size):
         "packages": dump_text(rows="".join(f"[pip3] p{n}==1\n" for n in range(size // 21))),
         "cudnn": dump_text(cudnn="\n" + "".join(f"/usr/{n}/libcudnn.so.8.1.{n}\n" for n in range(size // 42))),
         "cpu rows": dump_text(cpu="a: b\n" * (size // 7)),
+        "smi rows": "NVIDIA-SMI 1 Driver Version: 1 |\n" + "| 0  a  Off | 0000:06:00.0 Off | 0 |\n" * (size // 37),
+        "smi heads": "NVIDIA-SMI 1 Driver Version: 1 |\n" * (size // 34),
+        "smi list": "GPU 0: a (UUID: GPU-0)\n" * (size // 24),
+        "smi logs": "======NVSMI LOG======\nGPU 00000000:06:00.0\n" * (size // 43),
+        "smi log": "======NVSMI LOG======\n" + "MIG Device\nTotal : 5 MiB\n" * (size // 25),
+        "smi queries": "name, driver_version\nTesla T4, 1.2\n" * (size // 35),
+        "json": '{"os": "Linux", "startedAt": "", "gpu_nvidia": [' + '{"name": "a"},' * (size // 14),
+        "brackets of json": "[" * size,
+        "json openings": '{"os":\n' * (size // 8),
+        "labels": "- `transformers` version: 1.0\n" + "- a b c d: x\n" * (size // 13),
+        "labels without an end": "- `Accelerate` version: 1.0\n" + "a " * (size // 2),
+        "lists again": "- `transformers` version: 1.0\n- Platform: x\n" * (size // 44),
+        "dots": "torch version " + "." * size,
+        "operators": "DeepSpeed general environment info:\n" + "fused_adam " + " ." * (size // 2),
+        "lightning": "* CUDA:\n\t- GPU:\n" + "\t\t- NVIDIA L4\n" * (size // 14),
+        "titles of lightning": "* CUDA:\n" * (size // 8),
+        "yolo": "Ultralytics 8.3.1 Python-3.10.1 torch-2.1.0 CUDA:0 (a, 5MiB)\n" * (size // 62),
+        "yolo rows": "YOLOv5 torch 2.1.0 CUDA:0 (a, 5MiB)\n" + "numpy  \u2705 1.0>=1.0\n" * (size // 18),
+        "paddle": "Paddle version: 2.4\n" + "GPU 0: a\n" * (size // 9),
+        "paddle again": "PaddlePaddle 1.0, compiled with\n" * (size // 32),
+        "statements": "torch 2.1.2 on 2x A100\n" * (size // 23),
+        "words": ("torch 2.1.2, " * 15 + "\n") * (size // 196),
+        "devices": ("A100 80GB " * 19 + "\n") * (size // 191),
     }
 
 
-SMALL, LARGE = garbage(1 << 16), garbage(1 << 18)
+SMALL, LARGE = garbage(1 << 15), garbage(1 << 17)
 
 
 def seconds_for(text):

@@ -11,6 +11,8 @@ MADE_BY = "accelerate env"
 
 def read(text: Text) -> Reading | None:
     """Return what the first list states."""
+    if "accelerate" not in text.joined.lower():
+        return None
     notes: list[str] = []
     found = hugging_face.find(text, _is_one, notes)
     return None if found is None else hugging_face.reading(NAME, found, notes)

@@ -26,7 +26,7 @@ def read(text: Text) -> Reading | None:
 
 def reading(text: Text, form: str) -> Reading | None:
     """Return what a collect_env text of the flavour ``form`` states."""
-    found = dump.find(text.lines)
+    found = dump.find(text.lines) if dump.may_be(form, text.joined) else None
     if found is None or found.format != form:
         return None
     facts, notes = sections(found)

@@ -28,6 +28,8 @@ _MOST_LINES = 5000
 
 def read(text: Text) -> Reading | None:
     """Return what the first report states."""
+    if not any(word in text.joined for word in ("DeepSpeed", "torch version", "torch install path")):
+        return None
     lines = listing.whole_lines(text)
     marks = [number for number, line in enumerate(lines) if _MARK.match(line[:120])]
     rows = [(number, match) for number, match in enumerate(_ROW.match(line[:500]) for line in lines) if match]

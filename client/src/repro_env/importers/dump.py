@@ -36,7 +36,9 @@ _OWN = frozenset(("PyTorch version", "CUDA used to build PyTorch", "ROCM used to
                   "HIP runtime version", "MIOpen runtime version", "Versions of relevant libraries", "cuDNN version"))
 _VLLM_MARKS = frozenset(("ROCM Version", "Neuron SDK Version", "vLLM Version", "vLLM Build Flags", "GPU Topology"))
 _VLLM_TITLES = ("system info", "pytorch info")
+#: what stands in every text of each flavour, in lower case and without blanks.
 _VLLM_WORDS = tuple(words.lower().replace(" ", "") for words in (*_VLLM_TITLES, *_VLLM_MARKS))
+_OWN_WORDS = tuple(words.lower().replace(" ", "") for words in _OWN)
 _BY_SPELLING = {key.replace(" ", "").lower(): key for key in KEYS}
 _KEY_LINE = re.compile(
     r"(?:[-*\u2022] +)?[*`]{0,3}([A-Za-z][A-Za-z_ ]{1,40}?)[*`]{0,3} {0,40}[:\uff1a](?:[*`]{0,3})(.*)")
@@ -104,10 +106,10 @@ def find(lines: Sequence[str]) -> Dump | None:
     return Dump(form, chosen, cut, notes)
 
 
-def may_be_of_vllm(lines: Sequence[str]) -> bool:
-    """Tell whether words that only vLLM's text has occur anywhere; much faster than ``find``."""
-    letters = "\n".join(lines).lower().replace(" ", "")
-    return any(word in letters for word in _VLLM_WORDS)
+def may_be(form: str, joined: str) -> bool:
+    """Tell whether words that only this flavour has occur anywhere; much faster than ``find``."""
+    letters = joined.lower().replace(" ", "")
+    return any(word in letters for word in (_VLLM_WORDS if form == VLLM else _OWN_WORDS))
 
 
 def _is_sectioned(lines: Sequence[str]) -> bool:

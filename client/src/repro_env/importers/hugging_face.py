@@ -89,8 +89,8 @@ def _is_told_once(label: str) -> bool:
 
 def _label(told: str) -> str:
     """Return a label in lower case without emphasis, pictures and what stands in brackets behind it."""
-    bare = _PICTURES.sub("", told.replace("`", "").replace("*", "")).strip().lower().rstrip("?")
-    return bare if bare in _EVERY_GPU else _IN_BRACKETS.sub("", bare)
+    bare = (told if told.isascii() else _PICTURES.sub("", told)).replace("*", "").strip().lower().rstrip("?")
+    return bare if bare in _EVERY_GPU or "(" not in bare else _IN_BRACKETS.sub("", bare)
 
 
 def reading(form: str, found: Listing, notes: list[str]) -> Reading:

@@ -20,6 +20,7 @@ NAME = "lightning-collect-env"
 MADE_BY = "Lightning's collect_env_details.py"
 
 _TITLE = re.compile(r"[*\u2022-]?\s{0,4}\**(CUDA|Lightning|Packages|System)\**\s?:?\**\s{0,4}")
+_TITLES = re.compile(r"CUDA|Lightning|Packages|System")
 _STARRED = re.compile(r"[*\u2022]\s{0,4}\**(?:CUDA|Lightning|Packages|System)\**\s?:\**\s{0,4}")
 _ITEM = re.compile(r"[-*\u2022]\s{0,40}([\w.()\[\]-][\w .()\[\]-]{0,80}?)\s{0,40}:\s{0,200}(.{0,400})")
 _BARE_ITEM = re.compile(r"[-*\u2022]\s{1,40}(\S.{0,120})")
@@ -63,7 +64,7 @@ def read(text: Text) -> Reading | None:
 
 
 def _find(text: Text) -> Details | None:
-    lines = listing.whole_lines(text)
+    lines = listing.whole_lines(text) if _TITLES.search(text.joined) else ()
     first = next((number for number, line in enumerate(lines) if _STARRED.fullmatch(line[:60])), None)
     if first is None:
         return None

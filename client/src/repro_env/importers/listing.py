@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from .format import Text
 
 _COLON = re.compile("[:\uff1a]")
-_BLANKS = re.compile(r"\s+")
 _LIST_MARKS = "-*\u2022# "
 _EMPHASIS = "`*_"
 _LONGEST_LABEL = 120
@@ -24,5 +23,5 @@ def row(line: str) -> tuple[str, str] | None:
     colon = _COLON.search(line, 0, _LONGEST_LABEL)
     if colon is None:
         return None
-    label = _BLANKS.sub(" ", line[:colon.start()].lstrip(_LIST_MARKS).replace("`", "")).strip(_EMPHASIS + " ")
+    label = " ".join(line[:colon.start()].lstrip(_LIST_MARKS).replace("`", "").split()).strip(_EMPHASIS + " ")
     return (label, line[colon.end():5000].strip(_EMPHASIS[1:] + " ")) if label else None

@@ -30,6 +30,8 @@ _FAILED = re.compile(r"(?:NVIDIA-SMI has failed because|Failed to initialize NVM
 _BRINGS = {410: "10.0", 418: "10.1", 440: "10.2", 450: "11.0", 455: "11.1", 460: "11.2", 465: "11.3", 470: "11.4",
            495: "11.5", 510: "11.6", 515: "11.7", 520: "11.8", 525: "12.0", 530: "12.1", 535: "12.2", 545: "12.3",
            550: "12.4", 555: "12.5", 560: "12.6", 565: "12.7", 570: "12.8", 575: "12.9", 580: "13.0", 590: "13.1"}
+#: words of which one is in the head of every table of a query.
+_COLUMNS = ("name", "driver_version", "uuid", "memory.", "compute_cap", "pci.bus_id", "mig.mode", "ecc.mode")
 _SIZE_IN_NAME = re.compile(r"(?<![\d.])(\d{1,3}) ?GB\b")
 
 
@@ -49,10 +51,13 @@ def read(text: Text) -> Reading | None:
 def _parts(text: Text) -> list[Reading]:
     lines = text.lines
     unfinished = len(lines) - 1
-    parts: list[Reading | None] = [_list(lines, unfinished)]
-    parts += [_table(table) for table in smi_table.tables(lines, unfinished)]
-    parts += [_queried(log, smi_query.log_devices) for log in smi_query.logs(lines, unfinished)]
-    parts += [_queried(table, smi_query.table_devices) for table in smi_query.tables(lines, unfinished)]
+    parts: list[Reading | None] = [_list(lines, unfinished) if "(UUID: " in text.joined else None]
+    if "NVIDIA-SMI" in text.joined:
+        parts += [_table(table) for table in smi_table.tables(lines, unfinished)]
+    if "NVSMI LOG" in text.joined:
+        parts += [_queried(log, smi_query.log_devices) for log in smi_query.logs(lines, unfinished)]
+    if any(word in text.joined for word in _COLUMNS):
+        parts += [_queried(table, smi_query.table_devices) for table in smi_query.tables(lines, unfinished)]
     return list(filter(None, parts))
 
 
@@ -132,7 +137,8 @@ def _hold_against_name(device: dict[str, Any], notes: list[str]) -> None:
 
 def _failed(text: Text) -> Reading | None:
     """Return the reading of a call that failed: it says nothing of the machine."""
-    for number, line in enumerate(text.lines):
+    lines = text.lines if _FAILED.search(text.joined) else ()
+    for number, line in enumerate(lines):
         match = _FAILED.match(line)
         if match:
             return Reading(NAME, {"accelerators": {"devices": NOT_REPORTED}}, (f"nvidia-smi failed: {match[0]}",),

@@ -33,7 +33,7 @@ _MOST_LINES = 200
 
 def read(text: Text) -> Reading | None:
     """Return what the first of its texts states."""
-    lines = listing.whole_lines(text)
+    lines = listing.whole_lines(text) if "Paddle" in text.joined or "full_version" in text.joined else ()
     for number, line in enumerate(lines):
         if "Paddle" not in line and not line.startswith("full_version"):
             continue

@@ -12,10 +12,14 @@ NAME = "transformers-env"
 MADE_BY = "transformers-cli env, also diffusers-cli, datasets-cli or trl env"
 
 _OWN = ("transformers version", "diffusers version", "datasets version", "trl version", "huggingface_hub version")
+_WORDS = ("transformers", "diffusers", "datasets", "trl", "huggingface")
 
 
 def read(text: Text) -> Reading | None:
     """Return what the first list states."""
+    letters = text.joined.lower()
+    if not any(word in letters for word in _WORDS):
+        return None
     notes: list[str] = []
     found = hugging_face.find(text, _is_one, notes)
     return None if found is None else hugging_face.reading(NAME, found, notes)

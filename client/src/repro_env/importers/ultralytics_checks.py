@@ -35,7 +35,7 @@ _MOST_LINES = 200
 
 def read(text: Text) -> Reading | None:
     """Return what the first report states."""
-    lines = listing.whole_lines(text)
+    lines = listing.whole_lines(text) if "torch" in text.joined or "Environment" in text.joined else ()
     first = next((number for number, line in enumerate(lines)
                   if "torch" in line and _HEAD.match(line[:400])), None)
     if first is None:

@@ -11,4 +11,4 @@ MADE_BY = "vllm collect-env"
 
 def read(text: Text) -> Reading | None:
     """Return what a text of vLLM's command states."""
-    return collect_env.reading(text, NAME) if dump.may_be_of_vllm(text.lines) else None
+    return collect_env.reading(text, NAME)

@@ -31,7 +31,7 @@ _SCRIPT = re.compile(r"[\w./-]{1,200}\.py")
 
 def read(text: Text) -> Reading | None:
     """Return what the first such object states."""
-    opened = open_json.find(text.lines, _is_one)
+    opened = open_json.find(text.lines, _is_one) if any(f'"{key}"' in text.joined for key in _OWN) else None
     if opened is None:
         return None
     told: dict[str, Any] = opened.value
