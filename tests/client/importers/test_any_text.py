@@ -100,7 +100,7 @@ PIECES = st.sampled_from(
 WHOLE_LINES = st.sampled_from(LINES).map(lambda line: line + "\n")
 
 
-@settings(max_examples=100)
+@settings(max_examples=60)
 @given(st.lists(st.one_of(PIECES, WHOLE_LINES, st.text(max_size=4)), max_size=40))
 def test_any_mixture_of_their_words_is_a_valid_document_or_of_unknown_format(pieces):
     try:

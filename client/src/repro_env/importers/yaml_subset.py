@@ -19,7 +19,7 @@ _LIST = re.compile(r"\[([^\[\]{}\"']*)\]")
 _COMMENT = re.compile(r"\s+#.*")
 _ESCAPE = re.compile(r'\\(["\\/])')
 _MOST_DEPTH = 20
-MOST_LINES = 30_000
+MOST_LINES = 10_000
 #: stands for a value that was not understood.
 REFUSED = object()
 
