@@ -14,6 +14,7 @@ from loopback import problem, says, serving
 
 from repro_env.comparability.verdict import Verdict
 from repro_env.fingerprint.validate import part_digests, validate
+from repro_env.importers import FORMATS
 
 Run = Callable[..., Any]
 DUMP = """PyTorch version: 2.4.1+cu121
@@ -262,6 +263,28 @@ def test_json_of_others_is_named_as_such(folder: Path, repro_env: Run) -> None:
     done = repro_env("import", put(folder, "wandb.json", '{"os": "Linux", "python": "3.12"}'))
     assert done.code == 65
     assert "this JSON is no document of repro-env" in done.err
+
+
+METADATA = {"os": "Linux-5.15.0-x86_64-with-glibc2.35", "python": "3.12.1", "startedAt": "2024-01-01", "cpu_count": 8}
+
+
+def test_a_report_that_is_json_is_imported(folder: Path, repro_env: Run) -> None:
+    text = json.dumps(METADATA, indent=2)
+    done = repro_env("import", put(folder, "wandb-metadata.json", text), "--json", "--no-send")
+    assert done.json()["stack"]["python"]["version"] == "3.12.1"
+    assert "recognised as wandb-metadata" in done.err
+    assert "states Python 3.12.1, linux" in done.err
+
+
+def test_a_report_that_is_cut_json_is_imported(folder: Path, repro_env: Run) -> None:
+    text = json.dumps(METADATA, indent=2).partition('"cpu_count"')[0]
+    done = repro_env("import", put(folder, "wandb-metadata.json", text), "--json", "--no-send")
+    assert done.json()["stack"]["python"]["version"] == "3.12.1"
+
+
+def test_help_lists_every_format(repro_env: Run) -> None:
+    shown = repro_env("import", "--help").out
+    assert [name for name in FORMATS if f"  {name}" not in shown] == []
 
 
 def test_a_log_that_begins_with_a_bracket_is_a_text(folder: Path, repro_env: Run) -> None:
