@@ -14,7 +14,7 @@ from typing import Any
 from repro_env import variables
 from repro_env.comparability.reading import PROGRAM_SECTIONS
 from repro_env.fingerprint.facts import SCHEMA_VERSION
-from repro_env.probes.keys import JOB
+from repro_env.jobs import JOB
 
 Document = dict[str, Any]
 

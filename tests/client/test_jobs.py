@@ -15,8 +15,8 @@ from recorded import RecordedSystem
 from repro_env import ids, jobs
 from repro_env.capture import capture
 from repro_env.fingerprint.validate import validate
+from repro_env.jobs import JOB
 from repro_env.memory import Memory
-from repro_env.probes.keys import JOB
 
 FOLDER = Path(__file__).parent / "jobs"
 NAMES = sorted(path.stem for path in FOLDER.glob("*.json"))

@@ -25,6 +25,8 @@ else:
 #: RFC 9562 name space of URLs, in which the two below were made from ``urn:repro-env:run`` and ``:observation``.
 URL_NAMESPACE = bytes.fromhex("6ba7b8119dad11d180b400c04fd430c8")
 
+#: the keys of ``capture.process``, held against its definition by ``tests/client/probes/test_keys.py``.
+PROCESS = ("node", "rank", "local_rank", "world_size", "pid", "user", "device_masks", "device_ids")
 #: rank, rank on the node, number of ranks. What stands lower starts what stands above it: torchrun below MPI or Slurm,
 #: and an MPI launcher below Slurm, whose batch script has a task number of its own.
 _RANKS = (

@@ -7,7 +7,6 @@ Ids are made from it in ``ids``; places of ranks are read there too.
 from __future__ import annotations
 
 from .fingerprint.facts import is_captured, unread
-from .probes.keys import JOB
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,6 +16,9 @@ if TYPE_CHECKING:
     Environ = Mapping[str, str]
     Read = Callable[[str], str]
 
+#: the keys of the section, held against its definition by ``tests/client/probes/test_keys.py``.
+JOB = ("scheduler", "cluster", "job_id", "array", "restart", "step", "task", "node_count", "node_list", "namespace",
+       "pod", "container")
 #: numbers that Slurm gives to steps which no ``srun`` started (slurm/slurm.h: batch script, extern, interactive).
 _STEP_NAMES = {"4294967291": None, "4294967292": "extern", "4294967290": "interactive"}
 _NAMESPACE_FILE = "/var/run/secrets/kubernetes.io/serviceaccount/namespace"

@@ -7,7 +7,8 @@ import itertools
 import pytest
 from documents import complete_document
 
-from repro_env.comparability.levels import Level, Scope
+from repro_env.comparability.judge import judge_vectors
+from repro_env.comparability.levels import Level, Question, Scope
 from repro_env.comparability.runs import FILLED_SECTIONS, judged_facts, overlay, vector_of_documents
 from repro_env.comparability.segments import Look, gather
 from repro_env.comparability.vector import class_key
@@ -119,3 +120,20 @@ def test_partial_run_has_no_bitwise_key_and_the_whole_one_has():
     assert run.partial
     assert class_key(part, Level.BITWISE, run.scope) is None
     assert part["ranks-differ"].lacking == (("capture.process.rank", "not-recorded"),)
+
+
+def test_ranks_that_each_have_a_seed_and_arguments_of_their_own_share_an_environment():
+    def run(first_seed):
+        return [complete_document("exit", **{
+            "capture.observation_id": f"o{rank}", "capture.process.rank": rank, "capture.process.pid": 100 + rank,
+            "capture.process.world_size": 2, "layout.world_size": 2, "random.seeds": {"torch": first_seed + rank},
+            "source.arguments_digest": f"sha256:{rank}" + "0" * 63}) for rank in (0, 1)]
+
+    one, _ = vector_of_documents(run(42), Question.REPEAT)
+    again, _ = vector_of_documents(run(42), Question.REPEAT)
+    other, _ = vector_of_documents(run(43), Question.REPEAT)
+    assert one["ranks-differ"].state == "ok"
+    verdict = judge_vectors(one, again, scope=Scope.PROCESS, question=Question.REPEAT)
+    assert verdict.guaranteed is Level.BITWISE
+    verdict = judge_vectors(one, other, scope=Scope.PROCESS, question=Question.REPEAT)
+    assert [reason.rule for reason in verdict.reasons] == ["seed"]

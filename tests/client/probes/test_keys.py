@@ -7,7 +7,8 @@ import typing
 
 import pytest
 
-from repro_env.fingerprint import document, hardware, software
+from repro_env import ids, jobs
+from repro_env.fingerprint import document, hardware, record, software
 from repro_env.probes import PROBES, keys
 
 
@@ -27,7 +28,8 @@ def test_every_section_has_the_keys_of_its_definition() -> None:
 
 
 @pytest.mark.parametrize(("table", "kind"), [
-    (keys.ACCELERATOR, hardware.Accelerator), (keys.LIBRARY, software.Library), (keys.FRAMEWORK, software.Framework)])
+    (keys.ACCELERATOR, hardware.Accelerator), (jobs.JOB, record.Job), (ids.PROCESS, record.Process),
+    (keys.STATE, record.DeviceState), (keys.LIBRARY, software.Library), (keys.FRAMEWORK, software.Framework)])
 def test_every_part_has_the_keys_of_its_definition(table: tuple[str, ...], kind: type) -> None:
     assert table == fields(kind)
 

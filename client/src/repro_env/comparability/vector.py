@@ -40,6 +40,8 @@ class Entry(NamedTuple):
         return self.state == other.state and self.value == other.value
 
 
+#: what healthy ranks of one run may have each of their own: seeds by rank, and a launcher's --local-rank.
+PER_RANK = frozenset(("seed", "arguments"))
 #: states in which a rule always has something to say.
 UNSETTLED = frozenset({UNREAD, FAILS})
 
@@ -147,8 +149,9 @@ def merge(vectors: Iterable[Vector]) -> Vector:
     """Return the vector of a run from those of its processes; order and repetition do not matter.
 
     One distinct vector: that one. More: each rule holds the set of its values, and a failure or an unread fact on any
-    process stands for the run. ``ranks-differ`` fails where facts that were read differ; where processes are unlike
-    only in what was read of them, it is unread. Raise ``ValueError`` where there is no vector.
+    process stands for the run. ``ranks-differ`` fails where facts that were read differ, but for those that each rank
+    has of its own; where processes are unlike only in what was read of them, it is unread. Raise ``ValueError`` where
+    there is no vector.
     """
     distinct = {to_text(vector): vector for vector in vectors}
     if not distinct:
@@ -158,10 +161,14 @@ def merge(vectors: Iterable[Vector]) -> Vector:
         return ordered[0]
     columns = {rule: [vector[rule] for vector in ordered] for rule in ordered[0]}
     merged = {rule: _merge_entries(column) for rule, column in columns.items()}
-    differing = [rule for rule, column in columns.items() if rule != RANKS_DIFFER and _differ(column)]
-    lacking = sorted({pair for column in columns.values() for item in column for pair in item.lacking})
-    merged[RANKS_DIFFER] = (Entry(FAILS, f"its processes differ in {_first_few(differing)}") if differing
-                            else Entry(UNREAD, None, tuple(lacking)))
+    unlike = [rule for rule, column in columns.items()
+              if rule != RANKS_DIFFER and rule not in PER_RANK and any(item != column[0] for item in column)]
+    differing = [rule for rule in unlike if _differ(columns[rule])]
+    if differing:
+        merged[RANKS_DIFFER] = Entry(FAILS, f"its processes differ in {_first_few(differing)}")
+    elif unlike:
+        lacking = sorted({pair for column in columns.values() for item in column for pair in item.lacking})
+        merged[RANKS_DIFFER] = Entry(UNREAD, None, tuple(lacking))
     return merged
 
 

@@ -67,8 +67,10 @@ class Layout:
 
     world_size: Fact[int] = fact("number of ranks", source="torch, variable", example=8)
     data_parallel: Fact[int] = fact("data parallel degree", source="torch, megatron, deepspeed, declared", example=8)
-    tensor_parallel: Fact[int] = fact("tensor parallel degree", source="torch, megatron, deepspeed, declared", example=1)
-    pipeline_parallel: Fact[int] = fact("pipeline parallel degree", source="torch, megatron, deepspeed, declared", example=1)
+    tensor_parallel: Fact[int] = fact("tensor parallel degree", source="torch, megatron, deepspeed, declared",
+                                      example=1)
+    pipeline_parallel: Fact[int] = fact("pipeline parallel degree", source="torch, megatron, deepspeed, declared",
+                                        example=1)
     micro_batch: Fact[int] = fact("samples per rank and forward pass", source="megatron, deepspeed, declared",
                                   example=16)
     accumulation: Fact[int] = fact("forward passes per optimizer step", source="megatron, deepspeed, declared",

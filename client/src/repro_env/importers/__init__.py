@@ -12,8 +12,9 @@ from ..canonical import encode
 from ..errors import UnknownFormat
 from ..fingerprint.facts import SCHEMA_VERSION, unread
 from ..fingerprint.validate import part_digests, validate
-from ..ids import URL_NAMESPACE, uuid5
-from ..probes.keys import JOB, PROCESS, SECTIONS, blank
+from ..ids import PROCESS, URL_NAMESPACE, uuid5
+from ..jobs import JOB
+from ..probes.keys import SECTIONS, blank
 from ..version import VERSION
 from . import (
     accelerate_env,

@@ -29,6 +29,16 @@ _OUTSIDE_TORCH = ("jax", "tensorflow", "sklearn", "numba", "cupy", "flash_attn",
 #: modules by which ranks exchange numbers beside what torch, JAX and TensorFlow have of their own.
 _EXCHANGING = ("mpi4py.MPI", "horovod", "oneccl_bindings_for_pytorch")
 
+#: modules -> what only they set.
+_SET_BY = (
+    (("jax",), ("precision.jax_x64", "precision.jax_matmul", "determinism.jax_prng", "program.layout.jax_devices")),
+    (("tensorflow",), ("precision.tensorflow_tf32", "determinism.tensorflow_op_determinism",
+                       "determinism.tensorflow_jit", "determinism.tensorflow_onednn", "threads.tensorflow_intraop",
+                       "threads.tensorflow_interop")),
+    (("tensorflow", "keras"), ("precision.tensorflow_policy",)),
+    (("sklearn",), ("threads.scikit_learn",)),
+)
+
 
 def read(system: System, seen: Seen, readings: Readings) -> None:
     """Record conflicts of every mapped library, unvetted extensions, and what surely does not happen here."""
@@ -65,6 +75,11 @@ def _absent(modules: Any, seen: Seen, readings: Readings) -> None:
             readings.put(f"collectives.{name}", "interpreter", None)
     if not any(name in modules for name in ("torch", "jax", "tensorflow")):
         readings.put("precision.autocast", "interpreter", None)
+    for names, paths in _SET_BY:
+        if not any(name in modules for name in names):
+            for path in paths:
+                if path not in readings.facts:
+                    readings.put(path, "interpreter", None)
     readings.put("determinism.nondeterministic_kernels", "interpreter", kernels(modules, readings))
 
 

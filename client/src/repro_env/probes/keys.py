@@ -18,10 +18,7 @@ FRAMEWORK = ("version", "imported", "revision", "cuda_build", "rocm_build", "arc
 LIBRARIES = ("cuda_runtime", "cublas", "cudnn", "cufft", "cusolver", "cusparse", "nccl", "nvjitlink", "nvrtc", "triton",
              "hip_runtime", "rocblas", "hipblaslt", "miopen", "rccl", "mkl", "onednn", "openblas", "openmp")
 FRAMEWORKS = ("torch", "jax", "tensorflow", "numpy", "scipy", "scikit_learn")
-JOB = ("scheduler", "cluster", "job_id", "array", "restart", "step", "task", "node_count", "node_list", "namespace",
-       "pod", "container")
 STATE = ("device_id", "power_limit_mw", "sm_clock_limit_mhz", "memory_clock_limit_mhz")
-PROCESS = ("node", "rank", "local_rank", "world_size", "pid", "user", "device_masks", "device_ids")
 
 #: section path -> keys; sections of the program part carry the prefix ``program.``.
 SECTIONS: dict[str, tuple[str, ...]] = {

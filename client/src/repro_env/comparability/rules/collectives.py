@@ -66,7 +66,7 @@ RULES: tuple[AnyRule, ...] = (
         id="ranks-differ", layer="collectives", cause="ranks_differ", set_by=SetBy.MACHINE,
         guaranteed=Level.STATISTICAL, expected=Level.CURVE, possible=Level.BITWISE, why="{detail} {side}",
         effect="which rank runs where changes the result",
-        remedy="run every rank on the same image, driver and GPU model", confidence="documented",
+        remedy="run every rank, and every start, on the same image, driver and GPU model", confidence="documented",
         source=("PyTorch documentation, Distributed Data Parallel: ranks are assumed alike",), holds=one_environment),
     _rule("collective-backend", "collective_algorithm", "collectives by {expected} against {observed}",
           exchange(lambda facts: present(facts.read("collectives.backend"))),

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from ..acting import UNUSED, on_gpu, using
-from ..levels import Level, SetBy
+from ..levels import Level, Question, SetBy
 from ..reading import Facts
-from ..rule import AnyRule, Distinction, Projection
+from ..rule import ALL_QUESTIONS, PROGRAM_QUESTIONS, AnyRule, Distinction, Projection
 
 
 @on_gpu
@@ -34,17 +34,18 @@ def generated(facts: Facts) -> Any:
 
 @using("torch")
 def remembered(facts: Facts) -> Any:
-    """Choices that autotuning left in the caches in use."""
+    """Choices of autotuning for the kernels of this program; they name its kernels, so only a repeat can share them."""
     found = facts.read("determinism.compile_cache")
     return UNUSED if found is None else str(found)[:19]
 
 
 def _rule(rule_id: str, cause: str, why: str, project: Projection, *, effect: str, remedy: str, source: str,
-          guaranteed: Level = Level.CURVE, expected: Level = Level.CURVE) -> Distinction:
+          guaranteed: Level = Level.CURVE, expected: Level = Level.CURVE,
+          questions: tuple[Question, ...] = ALL_QUESTIONS) -> Distinction:
     return Distinction(
         id=rule_id, layer="determinism", cause=cause, set_by=SetBy.PROGRAM, guaranteed=guaranteed, expected=expected,
         possible=Level.BITWISE, why=why, effect=effect, remedy=remedy, confidence="documented", source=(source,),
-        project=project)
+        questions=questions, project=project)
 
 
 RULES: tuple[AnyRule, ...] = (
@@ -64,5 +65,5 @@ RULES: tuple[AnyRule, ...] = (
     _rule("compile-cache", "cudnn_autotune", "remembered choices of autotuning {expected} against {observed}",
           remembered, effect="kernels chosen by timing at another time sum in another order",
           remedy="start both from one cache: copy TORCHINDUCTOR_CACHE_DIR and TRITON_CACHE_DIR, or empty them",
-          source="torch._inductor.config, autotune_local_cache"),
+          source="torch._inductor.config, autotune_local_cache", questions=PROGRAM_QUESTIONS),
 )

@@ -123,7 +123,8 @@ def inductor_autotune(facts: Facts) -> Fails | None:
     if asked:
         return Fails("TORCHINDUCTOR_MAX_AUTOTUNE is set")
     settings = facts.look("determinism.inductor")
-    on = is_captured(settings) and "true" in (settings.get("max_autotune"), settings.get("max_autotune_gemm"))
+    on = is_captured(settings) and any("true" in settings.get(name, "").split("|")
+                                       for name in ("max_autotune", "max_autotune_gemm"))
     return Fails("max_autotune is on") if on and all_hold(facts, (_not_cpu,)) else None
 
 

@@ -7,7 +7,7 @@ from typing import Any
 from ..acting import UNUSED, imported, in_process, present, using
 from ..levels import Level, SetBy
 from ..reading import Facts
-from ..rule import AnyRule, Distinction, Projection
+from ..rule import AnyRule, Distinction, Fallback, Projection
 from ..versions import local_label, older, prefix, public
 
 _MEASURED = "measured: four torch releases gave equal bits in eager mode on one CPU"
@@ -78,10 +78,14 @@ def torch_label(facts: Facts) -> Any:
 
 
 def build_flags(name: str) -> Projection:
-    """Project a framework to the settings of its build, as it reports them in the process."""
+    """Project a framework to the settings of its build as it reports them; one build has the same, read or not."""
     @using(name)
     def project(facts: Facts) -> Any:
-        found = facts.read(f"frameworks.{name}.build_flags")
+        path = f"frameworks.{name}.build_flags"
+        if not facts.known(path):
+            build = facts.read_all(*(f"frameworks.{name}.{part}" for part in ("version", "revision", "build")))
+            return Fallback(list(build), (path,))
+        found = facts.read(path)
         return UNUSED if found is None else [f"{key}={value}" for key, value in sorted(found.items())]
     return project
 
@@ -129,6 +133,7 @@ BUILDS: tuple[AnyRule, ...] = (
       for name, title, expected, source in (
           ("torch", "torch", Level.CURVE, "torch.__config__.show()"),
           ("tensorflow", "TensorFlow", Level.CURVE, "tf.sysconfig.get_build_info()"),
+          ("jax", "JAX", Level.CURVE, "jaxlib.version"),
           ("numpy", "NumPy", Level.BITWISE, "numpy.show_config()"),
           ("scipy", "SciPy", Level.BITWISE, "scipy.show_config()"))),
 )

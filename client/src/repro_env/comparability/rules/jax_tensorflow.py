@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..acting import UNUSED, on_cpu, on_gpu, present, using
+from ..acting import UNUSED, on_cpu, on_gpu, present, using, using_any
 from ..levels import Level, SetBy
 from ..reading import Facts
 from ..rule import AnyRule, Distinction, Projection
@@ -66,7 +66,7 @@ RULES: tuple[AnyRule, ...] = (
           remedy="call tf.config.experimental.enable_tensor_float_32_execution() with the same value",
           source=("TensorFlow documentation, tf.config.experimental.enable_tensor_float_32_execution",)),
     _rule("tensorflow-policy", "precision", "precision_mode", "Keras dtype policy {expected} against {observed}",
-          using("tensorflow")(lambda facts: present(facts.read("precision.tensorflow_policy"))),
+          using_any("tensorflow", "jax", "torch")(lambda facts: present(facts.read("precision.tensorflow_policy"))),
           guaranteed=Level.STATISTICAL, expected=Level.STATISTICAL,
           effect="1e-3 to 1e-2 relative in layers that compute in half precision",
           remedy="call keras.mixed_precision.set_global_policy() with the same policy",

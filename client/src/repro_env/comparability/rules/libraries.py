@@ -149,8 +149,24 @@ def wrong_cublas(facts: Facts) -> Fails | None:
     return None if not_loaded(facts, "cublas") else mismatch(facts, "cublas", "cuBLAS")
 
 
+#: code of the observer -> what it says.
+_CODES = {"two-copies": "two copies are loaded", "shadowed": "another copy stands before the framework's own",
+          "not-installed": "the loaded version is not the installed one", "preloaded": "LD_PRELOAD put it first",
+          "not-compiled-against": "the loaded version is not one that the framework was compiled for"}
+
+
 def conflicts(facts: Facts) -> Fails | None:
     """Fail where two copies of one numeric library are loaded, or one shadows another."""
+    return _told(facts, ("two-copies", "shadowed"))
+
+
+def not_the_installed(facts: Facts) -> Fails | None:
+    """Fail where a loaded library is not the installed one, or not one that the framework was compiled for."""
+    return _told(facts, ("not-installed", "not-compiled-against", "preloaded"))
+
+
+def _told(facts: Facts, codes: tuple[str, ...]) -> Fails | None:
+    """Fail where the observer noted one of ``codes`` about a library of which there should be one."""
     if in_process(facts) and facts.read("frameworks.backend") == "cpu":
         return None
     found = []
@@ -158,11 +174,11 @@ def conflicts(facts: Facts) -> Fails | None:
     for kind in KINDS:
         if kind.name not in ONCE or not_loaded(facts, kind.name):
             continue
-        codes = facts.look(f"libraries.{kind.name}.conflicts")
-        if is_unread(codes):
-            lacking[f"libraries.{kind.name}.conflicts"] = codes["unread"]
+        noted = facts.look(f"libraries.{kind.name}.conflicts")
+        if is_unread(noted):
+            lacking[f"libraries.{kind.name}.conflicts"] = noted["unread"]
         else:
-            found += [f"{kind.title}: {code}" for code in codes or () if code in ("two-copies", "shadowed")]
+            found += [f"{kind.title}: {_CODES[code]}" for code in noted or () if code in codes]
     if lacking and not found:
         raise Missing(lacking)
     return Fails("; ".join(found)) if found else None
@@ -203,6 +219,12 @@ WRONG: tuple[AnyRule, ...] = tuple(
     for name, holds in (("cudnn", wrong_cudnn), ("cublas", wrong_cublas)))
 
 RULES: tuple[AnyRule, ...] = (
+    Condition(
+        id="library-not-the-installed", layer="libraries", cause="wrong_library_loaded", set_by=SetBy.PROGRAM,
+        guaranteed=Level.CURVE, expected=Level.BITWISE, possible=Level.BITWISE, why="{detail} {side}",
+        effect="what is installed and pinned is not what computes",
+        remedy="unset LD_LIBRARY_PATH and LD_PRELOAD, and install the version that the framework asks for",
+        confidence="observed", source=_LOADED_SOURCE, holds=not_the_installed),
     Condition(
         id="library-conflicts", layer="libraries", cause="wrong_library_loaded", set_by=SetBy.PROGRAM,
         guaranteed=Level.CURVE, expected=Level.CURVE, possible=Level.BITWISE, why="{detail} {side}",
