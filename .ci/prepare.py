@@ -78,7 +78,7 @@ def pinned(name: str, *options: str) -> Step:
     path = Path("requirements", f"{name}.txt")
     what = {"build": "build tools", "service": "what the service needs (about 30 MB)", "test": "test tools",
             "lock": "the tool that pins", "frameworks": "JAX, TensorFlow and scikit-learn (about 460 MB)",
-            "vendors": "two CUDA runtimes (4 MB)"}[name]
+            "vendors": "two CUDA runtimes and NCCL (215 MB)"}[name]
     return Step(f"{what}, from {path}", ("--require-hashes", *options, "-r", str(path)), (path,))
 
 

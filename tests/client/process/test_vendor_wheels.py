@@ -36,10 +36,10 @@ def runtime(*paths: Path | str, program: str = LOOK, **variables: str) -> dict[s
     return {path[len(start):]: fact for path, fact in facts.items() if path.startswith(start)}
 
 
-def pinned(major: int) -> str:
+def pinned(major: int, library: str = "cuda-runtime") -> str:
     """Return the version of a wheel as it is pinned."""
     lines = (ROOT / "requirements" / "vendors.txt").read_text().splitlines()
-    name = f"nvidia-cuda-runtime-cu{major}=="
+    name = f"nvidia-{library}-cu{major}=="
     return next(line[len(name):].split(" ")[0] for line in lines if line.startswith(name))
 
 
@@ -110,6 +110,22 @@ def test_a_library_path_that_supplies_the_runtime_shadows_the_wheel(folder: Path
     assert (facts["conflicts"], facts["found"]) == (["shadowed"], "user")
     facts = runtime(program=by_name, LD_LIBRARY_PATH=str(folder))
     assert (facts["conflicts"], facts["found"]) == ([], "wheel")
+
+
+def test_nccl_says_the_version_of_its_wheel_without_a_device(folder: Path) -> None:
+    file = folder.parents[1] / "nccl" / "lib" / "libnccl.so.2"
+    facts = look(file, folder / SOURCES[12], python=PYTHON)
+    assert facts["libraries.nccl.loaded"] == facts["libraries.nccl.installed"] == pinned(12, "nccl")
+    assert (facts["libraries.nccl.found"], facts["libraries.nccl.conflicts"]) == ("wheel", [])
+    assert facts["libraries.nccl.build_id"] == elf.build_id(System(), str(file))
+    assert facts["libraries.unvetted_kernels"] == []
+
+
+def test_a_prologue_sees_nccl_without_loading_it(folder: Path) -> None:
+    facts = capture(System(), python=str(PYTHON), budget_s=60)["stack"]["libraries"]["nccl"]
+    assert (facts["installed"], facts["found"]) == (pinned(12, "nccl"), "wheel")
+    assert facts["loaded"] == {"unread": "not-loaded"}
+    assert f"wheel {pinned(12, 'nccl')}" in facts["candidates"]
 
 
 def test_a_prologue_sees_both_as_candidates(folder: Path) -> None:
