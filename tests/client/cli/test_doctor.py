@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from documents import complete_document
 from importing import dump_text
+from loopback import says, serving
 
 Run = Callable[..., Any]
 
@@ -78,3 +79,19 @@ def test_a_hostile_document_never_steers_the_terminal(repro_env: Run, folder: Pa
     done = repro_env("doctor", put(folder, "hostile.json", complete_document("exit", **{"capture.errors": [error]})))
     assert "\x1b" not in done.out
     assert "\x07" not in done.out
+
+
+def test_a_run_of_the_service_is_examined_in_all_its_processes(repro_env: Run) -> None:
+    entries = [{"document": complete_document("exit", **{"source.dirty": True, "capture.process.rank": rank})}
+               for rank in (0, 1)]
+    with serving(says("200 OK", {"run_id": "run-a", "entries": entries})) as server:
+        done = repro_env("doctor", "run-a", env={"REPRO_ENV_SERVER": server.url})
+        assert server.requests[0].target == "/v1/runs/run-a"
+    assert done.code == 0
+    assert "(rank 0, rank 1)" in " ".join(done.out.split())
+
+
+def test_a_run_without_a_server_is_told_so(repro_env: Run) -> None:
+    done = repro_env("doctor", "run-a")
+    assert done.code == 64
+    assert "doctor: 'run-a' is no file here" in done.err

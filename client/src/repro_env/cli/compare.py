@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 
 from ..errors import InvalidDocument, UsageError
-from . import reading, sending
+from . import reading, sending, sides
 from .console import BOLD, DIM, answer, paint, width
 from .options import Command, Option
 
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from ..settings import Settings
 
 EXIT_CODES = {"yes": 0, "no": 1, "unknown": 2, "likely": 3}
-RUN_PREFIX = "run:"
 
 COMMAND = Command(
     "compare", "Says whether two environments are comparable at a level, and what stands between them. A side is a "
@@ -56,28 +55,18 @@ def main(values: dict[str, Any]) -> int:
     level = Level.parse(values["level"]) if "level" in values else None
     if left == right == "-":
         raise UsageError("compare: only one side can come from standard input")
-    both_runs = not reading.is_file(left) and not reading.is_file(right)
+    both_runs = sides.is_run(left) and sides.is_run(right)
     if both_runs and not values.get("policy"):
-        told = _ask_service(_run_id(left), _run_id(right), question, level, settings)
+        told = _ask_service(sides.run_id(left), sides.run_id(right), question, level, settings)
         verdict = Verdict.from_json(told)
     else:
-        verdict = _judge(_side(left, settings), _side(right, settings), question, level, _policy(values.get("policy")))
+        one, other = (sides.documents(word, settings, "compare") for word in (left, right))
+        verdict = _judge(one, other, question, level, _policy(values.get("policy")))
         told = verdict.to_json()
     _print(verdict, told, (left, right), "json" if values.get("json") else values.get("format", "text"))
     if verdict.answer is Answer.LIKELY and values.get("accept") == "likely":
         return 0
     return EXIT_CODES[verdict.answer.value]
-
-
-def _run_id(word: str) -> str:
-    return word.removeprefix(RUN_PREFIX)
-
-
-def _server(settings: Settings, word: str) -> str:
-    if settings.server is None:
-        raise UsageError(f"compare: {word!r} is no file here; for a run id, set the server with --server, "
-                         "REPRO_ENV_SERVER or reproenv.toml")
-    return settings.server
 
 
 def _ask_service(left: str, right: str, question: Question, level: Level | None, settings: Settings
@@ -87,22 +76,8 @@ def _ask_service(left: str, right: str, question: Question, level: Level | None,
     query = {"left": left, "right": right, "question": question.value}
     if level is not None:
         query["level"] = level.word
-    return get(_server(settings, left), "/v1/comparisons", query, timeout_s=sending.patience_s(settings),
-               token=settings.token)
-
-
-def _side(word: str, settings: Settings) -> list[dict[str, Any]]:
-    """Return the documents of one side, from a file or from the service."""
-    if reading.is_file(word) and not word.startswith(RUN_PREFIX):
-        return reading.documents(word)
-    from urllib.parse import quote
-
-    from ..fingerprint.validate import validate
-    from ..transport import get
-
-    told = get(_server(settings, word), f"/v1/runs/{quote(_run_id(word), safe='')}",
+    return get(sides.server(settings, left, "compare"), "/v1/comparisons", query,
                timeout_s=sending.patience_s(settings), token=settings.token)
-    return [validate(document) for document in reading.of_entries(told)]
 
 
 def _judge(left: list[dict[str, Any]], right: list[dict[str, Any]], question: Question, level: Level | None,

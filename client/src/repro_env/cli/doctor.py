@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from . import reading, sending
+from . import sending, sides
 from .console import BOLD, DIM, answer, clean, paint, width
 from .options import Command, Option, wrap
 
@@ -13,24 +13,26 @@ if TYPE_CHECKING:
     from typing import Any
 
     from ..doctor import Finding
+    from ..settings import Settings
 
 FOUND = 1
 COMMAND = Command(
     "doctor", "Looks for what contradicts itself, what makes numbers move, and what could not be read, in this "
     "environment or in a document of another one, and says what mends each.",
-    usage="doctor [FILE] [options]",
+    usage="doctor [FILE | RUN] [options]",
     examples=(("repro-env doctor", "this environment"),
               ("repro-env doctor env.json", "a document that repro-env capture or run wrote elsewhere"),
+              ("repro-env doctor run-a", "every process of a run that the service knows"),
               ("repro-env doctor collect_env.txt", "what somebody pasted into a bug report"),
               ("repro-env doctor --json | jq '.[].mend'", "for a script")),
-    arguments=(("[FILE]", "a document or an environment dump; - for standard input; without one this machine is "
-                "looked at"),),
+    arguments=(("[FILE]", "a document, an environment dump (- for standard input), or a run id; without one this "
+                "machine is looked at"),),
     options=(Option("--json", "print the findings as JSON on stdout"),
              Option("--python", "interpreter whose environment is looked at, from files (default: first on PATH)",
                     "EXE"),
-             sending.TIMEOUT),
+             sending.SERVER, sending.TIMEOUT),
     notes="Exit codes: 0 nothing contradicts itself, 1 something does or is known to compute wrongly, 64 wrong usage, "
-    "65 invalid input.")
+    "65 invalid input, 69 the service was not reached.")
 #: kind -> title.
 _TITLES = {
     "contradiction": "Contradictions", "wrong": "Known to compute wrongly, or likely to",
@@ -47,9 +49,9 @@ def main(values: dict[str, Any]) -> int:
     """Print the findings; return 1 where something contradicts itself."""
     from ..doctor import examine
 
-    named = values["arguments"]
+    named, settings = values["arguments"], sending.load(values)
     rows: list[tuple[str, Finding]] = []
-    documents = reading.documents(named[0]) if named else [_look(values)]
+    documents = sides.documents(named[0], settings, "doctor") if named else [_look(settings)]
     for document in documents:
         rows += [(_place(document), finding) for finding in examine(document)]
     several = len(documents) > 1
@@ -63,11 +65,10 @@ def main(values: dict[str, Any]) -> int:
     return FOUND if any(finding.kind in ("contradiction", "wrong") for _, finding in rows) else 0
 
 
-def _look(values: dict[str, Any]) -> dict[str, Any]:
+def _look(settings: Settings) -> dict[str, Any]:
     from ..capture import capture
     from ..system import System
 
-    settings = sending.load(values)
     return capture(System(), vantage="prologue", python=settings.python, budget_s=sending.patience_s(settings))
 
 

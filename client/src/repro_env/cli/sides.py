@@ -1,0 +1,46 @@
+"""What a person names by a word: a file, or a run that the service knows."""
+
+from __future__ import annotations
+
+from ..errors import UsageError
+from . import reading, sending
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from ..settings import Settings
+
+RUN_PREFIX = "run:"
+
+
+def is_run(word: str) -> bool:
+    """Tell whether a word means a run: it says so, or it is no file."""
+    return word.startswith(RUN_PREFIX) or not reading.is_file(word)
+
+
+def run_id(word: str) -> str:
+    """Return the id of the run that a word names."""
+    return word.removeprefix(RUN_PREFIX)
+
+
+def server(settings: Settings, word: str, command: str) -> str:
+    """Return the address to ask about a run; raise ``UsageError`` where none is set."""
+    if settings.server is None:
+        raise UsageError(f"{command}: {word!r} is no file here; for a run id, set the server with --server, "
+                         "REPRO_ENV_SERVER or reproenv.toml")
+    return settings.server
+
+
+def documents(word: str, settings: Settings, command: str) -> list[dict[str, Any]]:
+    """Return the documents that a word names, from a file or from the service."""
+    if not is_run(word):
+        return reading.documents(word)
+    from urllib.parse import quote
+
+    from ..fingerprint.validate import validate
+    from ..transport import get
+
+    told = get(server(settings, word, command), f"/v1/runs/{quote(run_id(word), safe='')}",
+               timeout_s=sending.patience_s(settings), token=settings.token)
+    return [validate(document) for document in reading.of_entries(told)]
