@@ -155,6 +155,15 @@ def note_module(torch: Any, module: Any) -> None:
     inprocess_model.note_module(torch, module, STATE.seen)
 
 
+def note_region(torch: Any) -> None:
+    """Note the autocast region that the calling thread is in; one that is switched off is none."""
+    from .probes import inprocess_torch
+
+    dtype = inprocess_torch.autocast(torch)
+    if dtype is not None:
+        STATE.seen.note_autocast(dtype)
+
+
 def note_optimizer(optimizer: Any) -> None:
     """Note the first step: the pass before it was whole, and its optimizer may split its states."""
     from .probes import inprocess_sharding

@@ -1,8 +1,8 @@
 """Watching a process compute: when to look, and how not to be noticed.
 
-Owns torch's hooks: its import, the first optimizer step, forward passes before it, the beginning of compilation. What a
-look does is left to ``looks``; whose process it is, and when it ends, to ``injected`` and ``block``. Every entry from
-the host passes the guard.
+Owns torch's hooks: its import, the first optimizer step, forward passes and autocast before it, the beginning of
+compilation. What a look does is left to ``looks``; whose process it is, and when it ends, to ``injected`` and
+``block``. Every entry from the host passes the guard.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import sys
 from . import watchers
 from .guard import guarded
 from .import_hook import ImportHook
+from .regions import Regions
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -44,6 +45,7 @@ class Watch:
         self._forward_handles: list[Any] = []
         self._import_hook: ImportHook | None = None
         self._uncompile: Callable[[], None] | None = None
+        self._regions = Regions(_note_region)
 
     def begin(self) -> None:
         """Install the hooks, or wait for torch to be imported."""
@@ -71,6 +73,7 @@ class Watch:
             handle.remove()
         self._handles = []
         self._leave_forward()
+        self._regions.end()
         self._end_watchers()
         if self._uncompile is not None:
             self._uncompile()
@@ -103,6 +106,7 @@ class Watch:
         modules = sys.modules["torch.nn.modules.module"]
         self._forward_handles = [modules.register_module_forward_pre_hook(self._before_forward),
                                  modules.register_module_forward_hook(self._after_forward)]
+        self._regions.begin(torch)
         for watcher in self.watchers:
             guarded(watcher.begin)(torch)
         process.prepare()
@@ -138,6 +142,7 @@ class Watch:
         from . import process
 
         self._leave_forward()
+        self._regions.end()
         for watcher in self.watchers:
             watcher.compiling()
         if not self.stepped:
@@ -167,6 +172,7 @@ class Watch:
 
         process.note_optimizer(optimizer)
         self._leave_forward()
+        self._regions.end()
         self._told_elsewhere()
         for watcher in self.watchers:
             watcher.step_done()
@@ -213,6 +219,13 @@ class Watch:
     def _take(self, moment: str) -> None:
         self.looked = True
         guarded(self.look)(moment)
+
+
+def _note_region(torch: Any) -> None:
+    """Note the autocast region that the program has just entered."""
+    from . import process
+
+    process.note_region(torch)
 
 
 @guarded

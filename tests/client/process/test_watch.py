@@ -22,12 +22,13 @@ HOOKS = (modules._global_forward_hooks, modules._global_forward_pre_hooks,
 @pytest.fixture(autouse=True)
 def _fresh(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """A process of its own kind; whatever a test does, no hook and no finder stays."""
-    before, original = list(sys.meta_path), _context().__init__
+    before, original, enter = list(sys.meta_path), _context().__init__, torch.autocast.__enter__
     monkeypatch.setattr(process, "STATE", process.State())
     yield
     assert sys.meta_path == before
     assert not any(HOOKS)
     assert _context().__init__ is original
+    assert torch.autocast.__enter__ is enter
 
 
 def _context() -> Any:
@@ -203,6 +204,58 @@ def test_autocast_of_a_forward_pass_is_noted(monkeypatch: pytest.MonkeyPatch) ->
     with Moments(monkeypatch), torch.autocast("cpu", dtype=torch.bfloat16):
         forward()
         assert process.STATE.seen.autocast == "bfloat16"
+
+
+class HalfInside(torch.nn.Module):
+    """A model that opens and leaves its region within its own pass."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.weight = torch.nn.Parameter(torch.ones(1, 1))
+
+    def forward(self, value: torch.Tensor) -> torch.Tensor:
+        with torch.autocast("cpu", dtype=torch.bfloat16):
+            return (value @ self.weight).float()
+
+
+def test_autocast_within_a_pass_is_noted_and_the_class_stays(monkeypatch: pytest.MonkeyPatch) -> None:
+    original = torch.autocast.__enter__
+    with Moments(monkeypatch):
+        assert torch.autocast.__enter__ is not original
+        step(HalfInside())
+        assert process.STATE.seen.autocast == "bfloat16"
+        assert torch.autocast.__enter__ is original
+
+
+def test_a_region_that_is_switched_off_is_no_autocast(monkeypatch: pytest.MonkeyPatch) -> None:
+    with Moments(monkeypatch):
+        with torch.autocast("cpu", dtype=torch.bfloat16, enabled=False):
+            forward()
+        assert process.STATE.seen.autocast is None
+
+
+def test_noting_a_region_that_fails_does_not_fail_the_pass(monkeypatch: pytest.MonkeyPatch,
+                                                           capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr(process, "note_region", lambda *_: 1 // 0)
+    with Moments(monkeypatch):
+        step(HalfInside())
+
+    assert "noting autocast failed: ZeroDivisionError" in capsys.readouterr().err
+
+
+def test_regions_are_left_to_whoever_took_their_place(monkeypatch: pytest.MonkeyPatch) -> None:
+    original = torch.autocast.__enter__
+
+    def another(region: Any) -> Any:
+        return original(region)
+
+    try:
+        with Moments(monkeypatch):
+            torch.autocast.__enter__ = another  # type: ignore[method-assign]
+            step()
+        assert torch.autocast.__enter__ is another
+    finally:
+        torch.autocast.__enter__ = original  # type: ignore[method-assign]
 
 
 def test_watchers_are_added_later(monkeypatch: pytest.MonkeyPatch) -> None:
