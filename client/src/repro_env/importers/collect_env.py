@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..fingerprint.facts import is_unread
-from . import devices, dump, host, processor, rows, software
+from . import devices, dump, folded, host, processor, rows, software
 from .dump import Dump
 from .format import Reading, Text
 
@@ -26,11 +26,14 @@ def read(text: Text) -> Reading | None:
 
 def reading(text: Text, form: str) -> Reading | None:
     """Return what a collect_env text of the flavour ``form`` states."""
-    found = dump.find(text.lines) if dump.may_be(form, text.joined) else None
+    if not dump.may_be(form, text.joined):
+        return None
+    lines, places = folded.unfolded(text.lines)
+    found = dump.find(lines)
     if found is None or found.format != form:
         return None
     facts, notes = sections(found)
-    first = min(field.first_line for field in found.fields.values())
+    first = places[min(field.first_line for field in found.fields.values())]
     return Reading(form, facts, tuple(notes), first, found.cut, len(found.fields))
 
 

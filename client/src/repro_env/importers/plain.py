@@ -19,6 +19,12 @@ _TAGS = re.compile(r"</?(?:pre|code|details|summary|p|div|span|b|strong|blockquo
 _BREAKS = re.compile(r"(?:<br\s?/?>|</p>|</div>)\n?", re.IGNORECASE)
 #: time that continuous integration writes before each line.
 _STAMP = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?Z(?:\s|$)")
+#: what loggers write before each message: time, name and level in the order of Python's, DeepSpeed's and loguru's.
+_LOGGED = re.compile(
+    r"\[?(?:\d{4}[-/])?\d\d[-/]\d\d[ T]\d\d:\d\d:\d\d(?:[.,]\d{1,9})?\]?"
+    r"(?: - [\w.-]{1,60} - [A-Z]{4,8} - | \[[A-Z]{4,8}\] (?:\[[^\[\]\s]{1,120}\] )?"
+    r"| \| [A-Z]{4,8} {0,5}\| \S{1,120} - )"
+    r"|\[\d\d/\d\d \d\d:\d\d:\d\d [\w.]{1,40}\](?: [A-Z]{4,8})?: ")
 _FENCE = re.compile(r"(?:`{3,}|~{3,})[\w+-]*$")
 #: stands for every line that opens or closes a block of code.
 FENCE = "```"
@@ -43,10 +49,14 @@ def indented(text: str) -> list[str]:
 
 
 def _margin(line: str) -> str:
-    """Return the blanks between the quote marks or the time stamp of a line and what it says."""
+    """Return the blanks between the quote marks, time stamp or logger's words of a line and what it says."""
     stamp = _STAMP.match(line)
     rest = line[stamp.end():] if stamp else line
-    marks = rest[:len(rest) - len(rest.lstrip("> \u00a0"))]
+    words = rest.lstrip("> \u00a0")
+    marks = rest[:len(rest) - len(words)]
+    message = _message(words)
+    if len(message) < len(words):
+        return " " * (len(message) - len(message.lstrip()))
     return " " * (len(marks) - 1 - marks.rfind(">"))
 
 
@@ -69,8 +79,15 @@ def _bare(line: str) -> str:
     if not line or line.isspace():
         return ""
     stamp = _STAMP.match(line)
-    line = _broken_at_blanks((line[stamp.end():] if stamp else line).strip().lstrip("> \u00a0"))
+    line = (line[stamp.end():] if stamp else line).strip().lstrip("> \u00a0")
+    line = _broken_at_blanks(_message(line).lstrip())
     return FENCE if _FENCE.match(line) else line
+
+
+def _message(line: str) -> str:
+    """Return a line without what loggers write before it."""
+    logged = _LOGGED.match(line.replace(_NO_BREAK, " ")) if line[:1] == "[" or line[:1].isdigit() else None
+    return line[logged.end():] if logged else line
 
 
 def _broken_at_blanks(line: str) -> str:
