@@ -54,7 +54,7 @@ def _parts(text: Text) -> list[Reading]:
     parts: list[Reading | None] = [_list(lines, unfinished) if "(UUID: " in text.joined else None]
     if "NVIDIA-SMI" in text.joined:
         parts += [_table(table) for table in smi_table.tables(lines, unfinished)]
-    if "NVSMI LOG" in text.joined:
+    if "NVSMI LOG" in text.joined or "<nvidia_smi_log>" in text.joined:
         parts += [_queried(log, smi_query.log_devices) for log in smi_query.logs(lines, unfinished)]
     if any(word in text.joined for word in _COLUMNS):
         parts += [_queried(table, smi_query.table_devices) for table in smi_query.tables(lines, unfinished)]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -14,6 +14,15 @@ _BANNER = re.compile(r"={5,}\s*NVSMI LOG\s*={5,}")
 _ADDRESS = re.compile(r"GPU [0-9A-Fa-f]{4,8}:[0-9A-Fa-f]{2}:[0-9A-Fa-f]{2}\.[0-9A-Fa-f]")
 _ROW = re.compile(r"([A-Za-z][^:]{0,60}?)\s{0,60}:(?:\s(.{0,300}))?")
 _MIB = re.compile(r"(\d{1,9})(?: MiB)?")
+_XML, _XML_END = "<nvidia_smi_log>", "</nvidia_smi_log>"
+_ELEMENT = re.compile(r"<([a-z_]{2,60})(?: [^<>]{0,200})?>(?:([^<>]{0,200})</[a-z_]{2,60}>)?")
+_XML_WORDS = {
+    "driver_version": "Driver Version", "cuda_version": "CUDA Version", "attached_gpus": "Attached GPUs",
+    "product_name": "Product Name", "mig_mode": "MIG Mode", "current_mig": "Current", "mig_device": "MIG Device",
+    "ecc_mode": "ECC Mode", "current_ecc": "Current", "fb_memory_usage": "FB Memory Usage", "total": "Total",
+    "bar1_memory_usage": "BAR1 Memory Usage", "accounting_mode": "Accounting Mode", "driver_model": "Driver Model",
+    "multiprocessor_count": "Multiprocessor count",
+}
 #: rows that stand below the MIG devices of a GPU.
 _AFTER_SLICES = ("Accounting Mode", "Accounting Mode Buffer Size", "Driver Model", "Serial Number")
 _ECC: dict[str, Any] = {"Enabled": True, "Disabled": False, "N/A": None, "[N/A]": None, "[Not Supported]": None}
@@ -40,18 +49,24 @@ class Queried:
 
 
 def logs(lines: Sequence[str], unfinished: int) -> list[Queried]:
-    """Return what each text of ``nvidia-smi -q`` tells; the line of the number ``unfinished`` may be broken."""
+    """Return what each text of ``nvidia-smi -q`` tells, printed or in XML.
+
+    The line of the number ``unfinished`` may be broken.
+    """
     found: list[Queried] = []
     for number, line in enumerate(lines):
         if _BANNER.fullmatch(line[:200]) and len(found) < MOST_GPUS:
             found.append(Queried(number))
-            _read_log(found[-1], lines, unfinished)
+            _read_log(found[-1], _rows(lines, number + 1, unfinished))
+        elif line == _XML and len(found) < MOST_GPUS:
+            found.append(Queried(number))
+            _read_log(found[-1], _xml_rows(lines, number + 1, unfinished))
     return found
 
 
-def _read_log(log: Queried, lines: Sequence[str], unfinished: int) -> None:
+def _read_log(log: Queried, rows: Iterable[tuple[str, str | None]]) -> None:
     attached, heading, sliced = None, "", False
-    for key, value in _rows(lines, log.first_line + 1, unfinished):
+    for key, value in rows:
         log.keys += 1
         if key == "GPU":
             if len(log.rows) >= MOST_GPUS:
@@ -89,6 +104,22 @@ def _rows(lines: Sequence[str], start: int, unfinished: int) -> Iterator[tuple[s
             yield row[1], (row[2] or "").strip()
         elif line and ":" not in line:
             yield line, None
+
+
+def _xml_rows(lines: Sequence[str], start: int, unfinished: int) -> Iterator[tuple[str, str | None]]:
+    """Yield the same of the log in XML, by the words of the printed one."""
+    for number in range(start, len(lines)):
+        line = lines[number][:400]
+        if number == unfinished or line in (_XML, _XML_END):
+            return
+        element = _ELEMENT.fullmatch(line)
+        if element is None:
+            continue
+        key = _XML_WORDS.get(element[1], element[1])
+        if element[1] == "gpu":
+            yield "GPU", ""
+        elif element[2] is not None or element[1] in _XML_WORDS:
+            yield key, element[2]
 
 
 def _of_driver(log: Queried, key: str, value: str, attached: int | None) -> int | None:

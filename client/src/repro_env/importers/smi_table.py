@@ -19,7 +19,8 @@ HEAD = re.compile(r"[|\s]{0,6}NVIDIA-SMI\s+(\S+)\s+(?:Driver|KMD) Version:\s*([^
                   r"(?:CUDA (?:UMD )?Version:\s*([^\s|]+)(\s)?)?")
 _GPU = re.compile(
     r"\|?\s*(\d{1,3})\s+(\S.{0,60}?)\s+(On|Off|N/A|WDDM|TCC|MCDM|ERR!|Enabled|Disabled)\s*\|\s*"
-    r"[0-9A-Fa-f]{4,8}:[0-9A-Fa-f]{2}:[0-9A-Fa-f]{2}\.[0-9A-Fa-f]\s+(?:On|Off|N/A|ERR!)\s*\|\s*(\S.{0,20}?)\s*\|")
+    r"(?:[0-9A-Fa-f]{4,8}:[0-9A-Fa-f]{2}:[0-9A-Fa-f]{2}\.[0-9A-Fa-f]|N/A)\s+(?:On|Off|N/A|ERR!)\s*\|"
+    r"\s*(\S.{0,20}?)\s*\|")
 _MEMORY = re.compile(r"\d+MiB\s*/\s*(\d{1,9})MiB\s*\|")
 _MIG_MODE = re.compile(r"\|?\s*\|\s*\|\s*(Disabled|Enabled\*?|N/A|ERR!)\s*\|")
 _SLICE = re.compile(r"\|?\s*(\d{1,3})\s+(\d{1,3})\s+(\d{1,3})\s+(\d{1,3})\s*\|\s*(?:\d+MiB\s*/\s*(\d{1,9})MiB|\S+)\s*\|"
@@ -144,6 +145,8 @@ def devices(table: Table, notes: list[str]) -> tuple[list[dict[str, Any]], bool]
         else:
             notes.append(f"MIG is on for GPU {gpu.index} ({gpu.name}), and the table shows no slice of it")
             whole = False
+            if not table.whole:  # slices stand further on, of which nothing is known but whose they are
+                found.append({**device, "memory_bytes": NOT_REPORTED})
     return found, whole
 
 
