@@ -19,9 +19,12 @@ _DISTRIBUTIONS = {"numpy": "numpy", "detectron2": "detectron2", "Pillow": "pillo
 _KEYS = ("sys.platform", "Python", "detectron2._C", "detectron2 compiler", "Compiler ($CXX)", "Compiler",
          "CUDA compiler", "detectron2 arch flags", "DETECTRON2_ENV_MODULE", "PyTorch debug build", "PyTorch",
          "torch._C._GLIBCXX_USE_CXX11_ABI", "GPU available", "Driver version", "CUDA_HOME", "ROCM_HOME",
-         "TORCH_CUDA_ARCH_LIST", "torchvision arch flags", "torchvision._C", *_DISTRIBUTIONS)
+         "TORCH_CUDA_ARCH_LIST", "CUDA available", "NVCC", "torchvision arch flags", "torchvision._C", *_DISTRIBUTIONS)
 _ROW = re.compile(r"\|? ?(" + "|".join(re.escape(key) for key in sorted(_KEYS, key=len, reverse=True))
-                  + r"|GPU \d{1,3}(?:,\d{1,3})*)(?:\s{1,200}\|?|\s*\|)\s{0,200}(\S.*?)\s*\|?")
+                  + r"|GPU \d{1,3}(?:,\d{1,3})*)(?:\s{1,200}\|?|\s*\|)\s{0,200}(\S.*?)\s*\|?", re.IGNORECASE)
+_BY_SPELLING = {key.lower(): key for key in _KEYS}
+#: what rows of the first versions are called since.
+_SINCE = {"CUDA available": "GPU available", "NVCC": "CUDA compiler"}
 _RULE = re.compile(r"[-=| :+]{5,}")
 _NOT_A_ROW = ("PyTorch built with",)
 _FEWEST = 4
@@ -59,7 +62,8 @@ def _table(lines: Sequence[str], start: int) -> tuple[torch_rows.Values, int]:
         if match is None and not _is_continued(lines, end, start):
             break
         if match is not None and end < len(lines) - 1:
-            values.setdefault(match[1], match[2])
+            key = _BY_SPELLING.get(match[1].lower(), match[1])
+            values.setdefault(_SINCE.get(key, key), match[2])
         end += 1
     return values, end
 

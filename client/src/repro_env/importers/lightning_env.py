@@ -6,6 +6,7 @@ Its GPUs are those that torch sees, its CUDA "version" is what torch was built w
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -24,6 +25,8 @@ _TITLES = re.compile(r"CUDA|Lightning|Packages|System")
 _STARRED = re.compile(r"[*\u2022]\s{0,4}\**(?:CUDA|Lightning|Packages|System)\**\s?:\**\s{0,4}")
 _ITEM = re.compile(r"[-*\u2022]\s{0,40}([\w.()\[\]-][\w .()\[\]-]{0,80}?)\s{0,40}:\s{0,200}(.{0,400})")
 _BARE_ITEM = re.compile(r"[-*\u2022]\s{1,40}(\S.{0,120})")
+#: the titles of the first versions, which mark neither titles nor rows.
+_FIRST_TITLES = {"cuda:": "* CUDA:", "packages:": "* Packages:", "system:": "* System:"}
 _TORCH_NAMES = {"pytorch_version": "torch", "pytorch version": "torch"}
 _FAMILIES = {"linux": "linux", "darwin": "macos", "windows": "windows"}
 _PROCESSOR = re.compile(r"(?:Intel64|AMD64|x86) Family (\d{1,3}) Model (\d{1,3}) Stepping \d{1,3}, (\w{4,20})")
@@ -65,6 +68,7 @@ def read(text: Text) -> Reading | None:
 
 def _find(text: Text) -> Details | None:
     lines = listing.whole_lines(text) if _TITLES.search(text.joined) else ()
+    lines = lines or (_marked(listing.whole_lines(text)) if "pyTorch_version:" in text.joined else ())
     first = next((number for number, line in enumerate(lines) if _STARRED.fullmatch(line[:60])), None)
     if first is None:
         return None
@@ -88,6 +92,13 @@ def _find(text: Text) -> Details | None:
     found.gpus_end = found.gpus_end or (bool(found.gpus) and any(lines[number:]))
     found.cut = "System" not in found.lists
     return found if _is_one(found) else None
+
+
+def _marked(lines: Sequence[str]) -> Sequence[str]:
+    """Return the lines of a report of the first versions with the marks that later ones set."""
+    if "cuda:" not in lines:
+        return ()
+    return [_FIRST_TITLES.get(line, line if not line or line == FENCE else f"- {line}") for line in lines]
 
 
 def _is_one(found: Details) -> bool:

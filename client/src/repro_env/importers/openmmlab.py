@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from . import torch_config, torch_rows
+from . import python_repr, torch_config, torch_rows
 from .format import Reading, Text
 from .plain import FENCE
 from .words import switch_fact
@@ -29,6 +29,9 @@ _RUNTIME_ROW = re.compile(r"(cudnn_benchmark|dist_cfg|mp_cfg|seed|deterministic|
 _BACKEND = re.compile(r"['\"]backend['\"]: ?['\"]([a-z]{2,12})['\"]")
 #: what torch calls the pieces that the rows call otherwise.
 _SPELLING = {"CUDA available": "GPU available", "NVCC": "CUDA compiler"}
+#: the beginning of the object that the function returns.
+_OBJECT = re.compile(r"(?:OrderedDict\(\[\(|\{)\s{0,9}['\"](?:sys\.platform|CUDA available|CUDA_HOME)['\"]")
+_LONGEST_OBJECT = 60_000
 _FEWEST = 4
 _MOST_LINES = 300
 _GAP = 6
@@ -36,9 +39,27 @@ _GAP = 6
 
 def read(text: Text) -> Reading | None:
     """Return what the first list states, and the settings of the run that newer logs print below it."""
-    lines = text.lines
-    if "sys.platform" not in text.joined:
+    printed = _printed(text.lines) if "sys.platform" in text.joined else None
+    return printed or _as_object(text)
+
+
+def _as_object(text: Text) -> Reading | None:
+    """Return what the object itself states, as Python prints it where nobody formats it."""
+    begin = _OBJECT.search(text.joined)
+    rows = python_repr.lines(text.joined[begin.start():begin.start() + _LONGEST_OBJECT]) if begin else []
+    values: torch_rows.Values = {}
+    for match in filter(None, (_ROW.fullmatch(row[:2000]) for row in rows)):
+        values.setdefault(_SPELLING.get(match[1], match[1]), match[2].strip())
+    if begin is None or len(values) < _FEWEST:
         return None
+    notes: list[str] = []
+    below = torch_config.find([*rows, ""])
+    sections = torch_rows.sections(values, _distributions(values), below[0] if below else None, notes)
+    return Reading(NAME, sections, tuple(notes), text.joined.count("\n", 0, begin.start()), keys=len(values))
+
+
+def _printed(lines: Sequence[str]) -> Reading | None:
+    """Return what the first list of rows states."""
     start = next((number for number, line in enumerate(lines) if line[:40].lstrip("-* ").startswith("sys.platform")
                   and _ROW.fullmatch(line[:2000])), None)
     if start is None:

@@ -46,6 +46,9 @@ def sections(values: Values, distributions: Sequence[tuple[str, str]], config: t
     if family:
         result["system"] = {"os_family": family}
     result["accelerators"] = accelerators(values, notes)
+    available = switch_fact(values.get("GPU available"))
+    if isinstance(available, bool):
+        notes.append(f"Is CUDA available: {available}")
     driver = values.get("Driver version")
     if driver is not None:
         result["driver"] = {"kernel_module": version_fact(driver)}
