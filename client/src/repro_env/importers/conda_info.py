@@ -5,6 +5,7 @@ Its "python version" is the one conda itself runs on, whatever environment is ac
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -24,9 +25,13 @@ _OWN = frozenset(("active environment", "active env location", "shell level", "c
                   "environment", "env location", "channels"))
 _FEWEST = 3
 _AGENT_KERNEL = re.compile(r" Linux/(\S{3,80})")
+_AGENT_LIBC = re.compile(r" glibc/(\d\.\d{1,3})(?: |$)")
+_CHANNEL_PLATFORM = re.compile(r"\S+/((?:linux|osx|win)-[a-z0-9]{2,8})")
 _OVERRIDDEN = re.compile(r"CONDA_OVERRIDE_(CUDA|GLIBC|LINUX)\b")
 _CUDA = re.compile(r"\d{1,2}\.\d{1,2}")
 _MOST_LINES = 300
+#: places at which a report is tried to begin.
+_MOST_STARTS = 10
 
 Virtual = list[tuple[str, str]]
 
@@ -38,20 +43,27 @@ def read(text: Text) -> Reading | None:
 
 
 def _printed(lines: Sequence[str]) -> Reading | None:
-    start = next((number for number, line in enumerate(lines) if _key(line) in _OWN), None)
-    if start is None:
-        return None
-    rows, end = _rows(lines, start)
-    if sum(key in _OWN for key in rows) < _FEWEST:
-        return None
+    starts = (number for number, line in enumerate(lines) if ":" in line and _key(line) in _OWN)
+    for start in itertools.islice(starts, _MOST_STARTS):
+        rows, end = _rows(lines, start)
+        if sum(key in _OWN for key in rows) >= _FEWEST:
+            return _stated(lines, start, rows, end)
+    return None
+
+
+def _stated(lines: Sequence[str], start: int, rows: dict[str, list[str]], end: int) -> Reading:
+    """Return what the rows of a printed report state."""
     virtual = [(match[1], match[2]) for line in rows.get("virtual packages", ())
                if (match := _VIRTUAL.fullmatch(line))]
     notes: list[str] = []
-    platform = next(iter(rows.get("platform", ())), "")
+    platform = next(iter(rows.get("platform", ())), "") or _platform_of(rows.get("channel URLs", ()))
     sections = _sections(virtual, platform, _overridden(lines[start:start + _MOST_LINES]), notes)
-    kernel = _AGENT_KERNEL.search(next(iter(rows.get("user-agent", ())), ""))
+    agent = next(iter(rows.get("user-agent", ())), "")
+    kernel, libc = _AGENT_KERNEL.search(agent), _AGENT_LIBC.search(agent)
     if kernel:
         sections.setdefault("system", {})["kernel"] = kernel[1]
+    if libc:
+        sections.setdefault("system", {}).setdefault("libc", f"glibc {libc[1]}")
     if "python version" in rows:
         notes.append("python version is the one conda runs on, not the environment's")
     return Reading(NAME, sections, tuple(notes), start, not any(lines[end:]), end - start)
@@ -80,6 +92,12 @@ def _rows(lines: Sequence[str], start: int) -> tuple[dict[str, list[str]], int]:
             current.append(line)
         end = number + 1
     return rows, end
+
+
+def _platform_of(channels: Iterable[str]) -> str:
+    """Return the platform that the addresses of the channels name."""
+    found = {match[1] for match in map(_CHANNEL_PLATFORM.fullmatch, channels) if match}
+    return found.pop() if len(found) == 1 else ""
 
 
 def _overridden(lines: Iterable[str]) -> set[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Optional
 
 from . import inventory, open_json, rows
@@ -29,6 +29,12 @@ _DEFAULTS = frozenset(("pkgs/main", "pkgs/r", "pkgs/msys2", "pkgs/free", "anacon
 _HEAD = re.compile(r"^(?:# packages in env|List of packages|# This file may|@EXPLICIT|#? *Name +Version +Build)",
                    re.IGNORECASE | re.MULTILINE)
 _MOST_BEGINNINGS = 5
+#: builds that only conda writes, and how builds look at all.
+_SURE = re.compile(r"[ \t](?:\S{0,60}_)?(?:h[0-9a-f]{7,8}|py\d{1,4}\S{0,60}|pyh[0-9a-z]{1,12}|pypi|cuda\S{0,60})"
+                   r"_\d{1,4}(?=[ \t]|$)", re.MULTILINE)
+_BUILD = re.compile(r"\S{0,100}_\d{1,4}|\d{1,5}|pypi|<pip>|main|mkl|cpu|cuda|py\d{2,3}\w{0,40}|py_\d")
+#: rows that make a text a list without a header.
+_FEWEST = 3
 _Read = Callable[[tuple[str, ...], int], Optional[Reading]]
 MOST_ROWS = 20_000
 
@@ -40,7 +46,8 @@ def read(text: Text) -> Reading | None:
         found = kind(lines, number)
         if found is not None:
             return found
-    return _json(lines) if '"build_string"' in text.joined else None
+    selected = _selected(lines) if _SURE.search(text.joined) else None
+    return selected or (_json(lines) if '"build_string"' in text.joined else None)
 
 
 def _beginnings(lines: tuple[str, ...]) -> list[tuple[int, _Read]]:
@@ -58,12 +65,37 @@ def _beginnings(lines: tuple[str, ...]) -> list[tuple[int, _Read]]:
     return found
 
 
+def _selected(lines: tuple[str, ...]) -> Reading | None:
+    """Return what rows without a header state: what ``grep`` or a person took out of a list."""
+    first = None
+    for number, line in enumerate(lines):
+        row = _selected_row(line) if line[:1].isalnum() or line[:1] == "_" else None
+        first = (number if first is None else first) if row else None
+        if first is not None and number - first + 1 == _FEWEST and _is_sure(lines[first:number + 1]):
+            return _reading(lines, first - 1, _selected_row, selected=True)
+    return None
+
+
+def _is_sure(lines: Sequence[str]) -> bool:
+    """Tell whether enough of the builds can only be conda's."""
+    return sum(_SURE.search(line) is not None for line in lines) * 2 > len(lines)
+
+
+def _selected_row(line: str) -> Row | None:
+    """Return the row of a line that has every column, or all but the channel."""
+    match = _ROW.fullmatch(line[:600])
+    if match is None or match[3] is None or not _BUILD.fullmatch(match[3]):
+        return None
+    return _row(line)
+
+
 def _table(lines: tuple[str, ...], first: int) -> Reading | None:
     """Return what the table states."""
     return _reading(lines, first, _row)
 
 
-def _reading(lines: tuple[str, ...], first: int, parse: Any, *, pip_too: bool = True) -> Reading | None:
+def _reading(lines: tuple[str, ...], first: int, parse: Any, *, pip_too: bool = True,
+             selected: bool = False) -> Reading | None:
     """Return what the rows below ``first`` state."""
     found: list[Row] = []
     end = first + 1
@@ -79,8 +111,8 @@ def _reading(lines: tuple[str, ...], first: int, parse: Any, *, pip_too: bool = 
         return None
     notes = [] if pip_too else ["the list holds conda's packages only: what pip installed is not told"]
     cut = not inventory.is_followed(lines, end)
-    sections = inventory.sections(found, notes, whole=pip_too and (not cut or None))
-    return Reading(NAME, sections, tuple(notes), first, cut, end - first)
+    whole = pip_too and not selected and (not cut or None)
+    return Reading(NAME, inventory.sections(found, notes, whole=whole), tuple(notes), max(0, first), cut, end - first)
 
 
 def _is_aside(line: str) -> bool:

@@ -8,7 +8,7 @@ from typing import Any
 
 from . import inventory, open_json
 from .format import Reading, Text
-from .rows import Row
+from .rows import Row, normalised
 
 NAME = "pip-list"
 MADE_BY = "pip list"
@@ -21,6 +21,14 @@ _ROW = re.compile(r"([A-Za-z0-9][\w.-]{0,120})\s{1,200}(\d[\w.+!-]{0,120})(?:\s{
 _OLD_ROW = re.compile(r"([A-Za-z0-9][\w.-]{0,120}) \((\d[\w.+!-]{0,120})(?:, (\S[^()]{0,300}))?\)")
 #: rows that make a text a list of the form without a header.
 _FEWEST = 3
+_FEWEST_HEADLESS = 6
+#: distributions of which any list of some length has a few.
+_COMMON = frozenset(("numpy", "pip", "setuptools", "wheel", "six", "requests", "urllib3", "certifi", "packaging",
+                     "torch", "torchvision", "tensorflow", "jax", "pandas", "scipy", "matplotlib", "pillow", "pyyaml",
+                     "tqdm", "typing-extensions", "jinja2", "markupsafe", "networkx", "sympy", "filelock", "idna",
+                     "click", "protobuf", "psutil", "regex", "transformers", "opencv-python", "scikit-learn"))
+_COLUMNS = re.compile(r"^([A-Za-z0-9][\w.-]{0,120}) {1,120}(\d[\w.+!-]{0,120})"
+                      r"(?: {1,120}(?:[/\\]|[A-Za-z]:\\)\S.*)?$", re.MULTILINE)
 MOST_ROWS = 20_000
 
 
@@ -28,6 +36,7 @@ def read(text: Text) -> Reading | None:
     """Return what the first list states; it is whole where something stands below it."""
     reading = _table(text.lines) if _HEAD.search(text.joined) else None
     reading = reading or (_old(text.lines) if " (" in text.joined else None)
+    reading = reading or (_headless(text.lines) if _COLUMNS.search(text.joined) else None)
     return reading or (_json(text.lines) if '"version"' in text.joined else None)
 
 
@@ -53,6 +62,33 @@ def _old(lines: tuple[str, ...]) -> Reading | None:
     if start is None or len(lines) - start < _FEWEST:
         return None
     return _reading(lines, start, start, old_row_of, headed=False)
+
+
+def _headless(lines: tuple[str, ...]) -> Reading | None:
+    """Return what a table without its header states: packages that nearly every list has, versions in one column."""
+    start = 0
+    while start < len(lines):
+        end = start
+        while end < len(lines) and _column(lines[end]) is not None:
+            end += 1
+        rows = lines[start:end]
+        if len(rows) >= _FEWEST_HEADLESS and _is_table(rows):
+            return _reading(lines, start, start, row_of, headed=False)
+        start = end + 1
+    return None
+
+
+def _column(line: str) -> int | None:
+    """Return where the version of a row begins."""
+    match = _COLUMNS.match(line[:600])
+    return match.start(2) if match else None
+
+
+def _is_table(rows: tuple[str, ...]) -> bool:
+    columns = [_column(row) for row in rows]
+    column = max(set(columns), key=columns.count)
+    aligned = columns.count(column) * 10 >= len(columns) * 9
+    return aligned and sum(normalised(row.split()[0]) in _COMMON for row in rows) >= _FEWEST
 
 
 def old_row_of(line: str) -> Row | None:
