@@ -289,8 +289,9 @@ def gpus_complete(document: Document) -> Any:
 
 
 def cudnn_of_torch(document: Document) -> Any:
-    """Return the cuDNN that torch uses."""
-    return fact(document, "libraries", "cudnn", "installed")
+    """Return the cuDNN that torch uses: as it was installed, else as torch had loaded it."""
+    installed = fact(document, "libraries", "cudnn", "installed")
+    return fact(document, "libraries", "cudnn", "loaded") if is_unread(installed) else installed
 
 
 def cudnn_of_system(document: Document) -> Any:

@@ -15,6 +15,8 @@ from .words import NOT_RECORDED, is_silent, says_no_cuda, version_fact
 _GPU = re.compile(r"GPU\s*(\d{1,3})\s*:\s*(.*)")
 _MIG = re.compile(r"MIG\s+(\d+c\.\d+g\.\d+gb\S*|\d+g\.\d+gb\S*)\s+Device\s+(\d+)")
 _UUID = re.compile(r"\s*\(UUID: [^()]{0,80}\)?")
+#: what the first builds for ROCm 6 print behind a name in place of the architecture.
+_NO_ARCHITECTURE = "NoGCNArchNameOnOldPyTorch"
 _GFX = re.compile(r"\bgfx[0-9a-f]{3,5}\b")
 _XPU_NAME = re.compile(r"\bname='([^']{1,120})'")
 _MODELS = "GPU models and configuration"
@@ -132,6 +134,7 @@ def _is_rocm(dump: Dump) -> bool:
 def _amd(field: Field) -> list[dict[str, Any]]:
     """Return the one device that a ROCm build prints: its current one, however many there are."""
     name = field.value or next((line for line in field.lines[1:] if line), "")
+    name = name.replace(_NO_ARCHITECTURE, "").strip()
     if is_silent(name) or (field.cut and len(field.lines) == 1):
         return []
     target = _GFX.search(name)

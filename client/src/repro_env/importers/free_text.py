@@ -40,7 +40,8 @@ _WORD = (r"(?:nvidia|amd|geforce|tesla|quadro|radeon|instinct|rtx|gtx|titan|xp|t
 _GPU = re.compile(r"(?:(\d{1,2})\s{0,2}(?:[x\u00d7*]\s{0,2}|\s))?(" + _WORD + r"(?:[ -]{1,2}" + _WORD
                   + r"){0,6})(?:\s{0,2}[x\u00d7*]\s{0,2}(\d{1,2}))?(?![\w.])", re.IGNORECASE)
 _FILLER = re.compile(r"(?:[\s,;/|&.()*_`+:-]|\b(?:on|with|and|using|under|in|my|the|gpu models?|gpus?|graphics card|env"
-                     r"|environment|setup|software|hardware|versions?|machine|node)\b)+", re.IGNORECASE)
+                     r"|i am|i'?m|i use|we use|environment|setup|software|hardware|versions?|machine|node)\b)+",
+                     re.IGNORECASE)
 _EXAMPLE = re.compile(r"\(e\.?g\.?[^()]{0,60}\)", re.IGNORECASE)
 #: kinds of which one at least must be stated, and how many statements make a text one of this format.
 _TELLING = frozenset(("torch", "tensorflow", "jax", "driver"))

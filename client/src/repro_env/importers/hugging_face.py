@@ -28,6 +28,11 @@ _VERSION = re.compile(r"v?(\d[\w.+!-]*)(?:\s+\(([\w/ ]{1,40})\))?")
 _ONE_GPU = ("gpu type", "xpu type", "hpu type")
 _EVERY_GPU = ("cuda device(s)", "accelerator")
 _GPU_WITH_MEMORY = re.compile(r"(.{3,80}), (\d{1,9}) MiB")
+#: how many there are, as a person writes it before or behind a name.
+_COUNTED = (re.compile(r"(?P<count>[1-9]\d?) ?[x\u00d7*] ?(?P<name>\S.{2,80})", re.IGNORECASE),
+            re.compile(r"(?P<name>\S.{2,80}?)(?: \(?|\()[x\u00d7*] ?(?P<count>[1-9]\d?)\)?", re.IGNORECASE),
+            re.compile(r"(?P<name>\S.{2,80}?) ?\((?P<count>[1-9]\d?) ?(?:of them|gpus?|cards?|x|\u00d7)\)",
+                       re.IGNORECASE))
 #: rows of the configuration of accelerate that a note keeps.
 _CONFIGURED = ("distributed_type", "mixed_precision", "num_processes", "num_machines", "use_cpu", "gpu_ids",
                "dynamo_backend")
@@ -121,6 +126,9 @@ def _gpus(found: Listing) -> tuple[list[dict[str, Any]], bool]:
     """Return the devices that the list names, and whether it names them all: the type is the current one's alone."""
     for label in _ONE_GPU:
         name = found.values.get(label, "")
+        counted = next(filter(None, (form.fullmatch(name) for form in _COUNTED)), None)
+        if counted:
+            return [devices.named(counted["name"]) for _ in range(int(counted["count"]))], True
         if not is_silent(name):
             return [devices.named(name)], False
     for label in _EVERY_GPU:

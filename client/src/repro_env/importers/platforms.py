@@ -6,6 +6,7 @@ import re
 from typing import Any
 
 from .host import kernel_and_machine, libc_of
+from .words import NOT_REPORTED
 
 PLATFORM = re.compile(r"(Linux|Windows|macOS|Darwin)-(\S.*)")
 _FAMILIES = {"Linux": "linux", "Windows": "windows", "macOS": "macos", "Darwin": "macos"}
@@ -46,6 +47,10 @@ def _linux(rest: str, kernel: str | None, python_version: Any, notes: list[str])
         if "microsoft" in kernel:
             facts["virtualisation"] = "wsl2"
     libc = _LIBC.search(rest)
-    if libc:
+    if libc and isinstance(python_version, str) and python_version.startswith("3.8."):
+        notes.append(f"{libc[1]} {libc[2]} in the platform line is what the file of Python 3.8 needs, not the C "
+                     "library it runs with: not believed")
+        facts["libc"] = NOT_REPORTED
+    elif libc:
         facts["libc"] = libc_of(f"{libc[1]}-{libc[2]}", python_version, notes)
     return facts

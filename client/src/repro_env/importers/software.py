@@ -13,7 +13,7 @@ from .rows import Packages, Row, conda_build
 from .words import NOT_RECORDED, NOT_REPORTED, is_silent, switch_fact, version_fact
 
 _REVISION = re.compile(r"(?:git)?([0-9a-f]{7,40})(?=[._]|$)")
-_DESCRIBED = re.compile(r"_g([0-9a-f]{7,40})$")
+_DESCRIBED = re.compile(r"(?:_g|\.git)([0-9a-f]{7,40})$")
 #: package of a CUDA wheel, without "nvidia-" and "-cu12" -> library.
 _WHEELS = {"cuda-runtime": "cuda_runtime", "cublas": "cublas", "cudnn": "cudnn", "cufft": "cufft",
            "cusolver": "cusolver", "cusparse": "cusparse", "nccl": "nccl", "nvjitlink": "nvjitlink",
@@ -44,7 +44,7 @@ def torch(dump: Dump, found: Packages, notes: list[str]) -> Any:
     """Return the facts of torch. Its line wins over package rows; "N/A" means that Python could not import it."""
     told = dump.value("PyTorch version")
     row = found.version("torch")
-    version = version_fact(told)
+    version = version_fact(told.partition(" (")[0] if told else told)
     if told is not None and is_unread(version):
         notes.append("torch could not be imported where the text was written")
         if row is None:

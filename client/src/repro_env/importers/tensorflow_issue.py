@@ -28,7 +28,8 @@ _INLINE = re.compile(r"(?:[-*\u2022+] ?)*([A-Za-z][A-Za-z/ ]{5,45}?)(?: ?\([^()]
                      r"[*_]{0,3} ?(.*)")
 _HEADING = re.compile(r"#{2,4} ([A-Za-z][A-Za-z/ ]{5,45})\??")
 _NO_ANSWER = frozenset(("_no response_", "no response", "n/a", "na", "none", "-", "no", "latest", "not relevant"))
-_TENSORFLOW = re.compile(r"(?:(?:tf|tensorflow)(?:-gpu|-cpu)?[ =:]{0,3})?v?(\d+\.\d+(?:\.\d+)?(?:-?rc\d+)?)",
+_TENSORFLOW = re.compile(r"(?:(?:tf|tensorflow)(?:[-_]nightly)?(?:-gpu|-cpu)?[ =:-]{0,3})?"
+                         r"v?(\d+\.\d+(?:\.\d+)?(?:-?rc\d+|[.-]?dev\d{8})?)",
                          re.IGNORECASE)
 _DESCRIBED = re.compile(r"b?'?(?:v\d[\w.]*(?:-rc\d+)?-\d+-g([0-9a-f]{7,40})|unknown)'?,? "
                         r"'?(\d+\.\d+\.\d+[\w.+-]{0,20})'?")
@@ -46,7 +47,7 @@ def read(text: Text) -> Reading | None:
     if "tensorflow version" not in text.joined.lower():
         return None
     answers, start, end, keys = _answers(text.lines)
-    if "version" not in answers or keys < _FEWEST or not {"os", "python", "cuda", "gpu", "custom"} & answers.keys():
+    if keys < _FEWEST or not {"os", "python", "cuda", "gpu", "custom"} & answers.keys():
         return None
     notes = ["the answers were typed by hand"]
     sections: dict[str, dict[str, Any]] = {}
@@ -59,6 +60,8 @@ def read(text: Text) -> Reading | None:
     system = _system(answers.get("os", ""))
     if system:
         sections["system"] = system
+    if not sections and "version" not in answers:
+        return None
     if answers.get("gpu"):
         notes.append(f"GPU as typed: {answers['gpu']}: the name a driver gives it is not told")
     if answers.get("cuda"):
@@ -107,17 +110,24 @@ def _question(lines: Sequence[str], number: int) -> tuple[str, str] | None:
 
 
 def _tensorflow(answers: Answers, notes: list[str]) -> dict[str, Any]:
-    told = answers["version"].strip(" `'\"")
+    told = answers.get("version", "").strip(" `'\"")
     described, plain = _DESCRIBED.fullmatch(told), _TENSORFLOW.fullmatch(told)
     if described is None and plain is None:
+        if not told:
+            return {}
         notes.append(f"TensorFlow's version as typed: {told}: no one version")
         return {}
-    facts: dict[str, Any] = {"version": described[2] if described else plain[1].replace("-rc", "rc") if plain else ""}
+    facts: dict[str, Any] = {"version": described[2] if described else _spelt(plain[1]) if plain else ""}
     if described and described[1]:
         facts["revision"] = described[1]
     if answers.get("source", "").lower().startswith("source"):
         facts["build"] = "source"
     return facts
+
+
+def _spelt(version: str) -> str:
+    """Return a version as the package has it."""
+    return re.sub(r"[.-]?dev", ".dev", version.replace("-rc", "rc"))
 
 
 def _system(told: str) -> dict[str, Any]:

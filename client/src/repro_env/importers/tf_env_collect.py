@@ -8,7 +8,7 @@ from typing import Any
 
 from ..fingerprint.facts import is_unread
 from ..probes.keys import FRAMEWORK, blank_of
-from . import cudnn, host, inventory, pip_list
+from . import cudnn, host, inventory, pip_list, platforms
 from .format import Reading, Text
 from .words import is_silent
 
@@ -50,7 +50,7 @@ def read(text: Text) -> Reading | None:
     notes: list[str] = []
     found = [row for line in blocks.get("check pips", ())
              for row in (pip_list.row_of(line) or pip_list.old_row_of(line),) if row]
-    sections = {**inventory.sections(found, notes), **_machine(_values(blocks.get("check os platform", ())))}
+    sections = {**inventory.sections(found, notes), **_machine(blocks, notes)}
     _add_import(sections, _values(blocks.get("tensorflow import", ())), notes)
     python = _python(blocks)
     if python:
@@ -110,9 +110,11 @@ def _add_import(sections: inventory.Sections, told: dict[str, str], notes: list[
                                             **({"revision": commit[1]} if commit else {})}
 
 
-def _machine(told: dict[str, str]) -> inventory.Sections:
+def _machine(blocks: Blocks, notes: list[str]) -> inventory.Sections:
     """Return system and processor; the line with the name of the node stays out."""
-    system: dict[str, Any] = {}
+    told = _values(blocks.get("check os platform", ()))
+    python = _python(blocks).get("version")
+    system = platforms.sections(told.get("os platform", ""), python, notes).get("system", {})
     family = _FAMILIES.get(told.get("os", ""))
     if family:
         system["os_family"] = family
