@@ -6,6 +6,9 @@ import sys
 
 from .guard import guarded
 
+#: code of this name is left out of the tracebacks of imports that fail.
+_UNSHOWN = "<frozen importlib._bootstrap_external>"
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -51,6 +54,7 @@ class ImportHook:
             original(module)
             self._done(name, module)
 
+        exec_module.__code__ = exec_module.__code__.replace(co_filename=_UNSHOWN)
         try:
             loader.exec_module = exec_module
         except AttributeError:

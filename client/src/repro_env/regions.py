@@ -27,7 +27,7 @@ class Regions:
 
     def begin(self, torch: Any) -> None:
         """Call ``note`` with torch after each entry."""
-        region = getattr(torch, "autocast", None)
+        region: Any = getattr(torch, "autocast", None)
         original = getattr(region, "__enter__", None)
         if original is None or self._class is not None:
             return

@@ -61,6 +61,15 @@ def test_the_hook_leaves_once_it_has_nothing_to_wait_for(modules: Path, called: 
     assert not [finder for finder in sys.meta_path if isinstance(finder, ImportHook)]
 
 
+def test_the_traceback_of_an_import_that_fails_is_the_programs_own(modules: Path, called: list[Any]) -> None:
+    (modules / "watched_module.py").write_text("raise ValueError('mine')\n")
+    with pytest.raises(ValueError, match="mine") as raised:
+        exec("import watched_module", {})
+
+    assert [Path(entry.path).name for entry in raised.traceback] == [Path(__file__).name, "<string>",
+                                                                     "watched_module.py"]
+
+
 def test_a_module_that_fails_to_import_fails_as_ever_and_is_waited_for(modules: Path, called: list[Any]) -> None:
     (modules / "watched_module.py").write_text("raise ValueError('mine')\n")
     with pytest.raises(ValueError, match="mine"):
