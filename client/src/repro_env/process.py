@@ -155,6 +155,14 @@ def note_module(torch: Any, module: Any) -> None:
     inprocess_model.note_module(torch, module, STATE.seen)
 
 
+def note_pass(torch: Any, module: Any) -> None:
+    """Note that an outermost module has done its pass."""
+    from .probes import inprocess_model
+
+    STATE.seen.whole_pass = True
+    inprocess_model.note_pass(torch, module, STATE.seen)
+
+
 def note_region(torch: Any) -> None:
     """Note the autocast region that the calling thread is in; one that is switched off is none."""
     from .probes import inprocess_torch

@@ -195,7 +195,7 @@ class Watch:
         self._calls_left -= 1
         if id(module) == self._outermost:
             self._outermost = None
-            process.STATE.seen.whole_pass = True
+            process.note_pass(torch, module)
             if self.forward and not self.looked and not torch.is_grad_enabled():
                 self._take("first-forward")
         if self._calls_left <= 0:

@@ -88,7 +88,7 @@ def _says_how_it_is_split(ended: Ended, count: int) -> None:
     assert last["layout"].pop("ddp_buckets").startswith("sha256:")
     told = {name: value for name, value in last["layout"].items() if not isinstance(value, dict)}
     assert told == {"world_size": count, "data_parallel": count, "tensor_parallel": 1, "pipeline_parallel": 1,
-                    "sharding": "none", "ddp_bucket_mb": "0.5", "static_graph": True}
+                    "sharding": "none", "ddp_bucket_mb": "0.5", "static_graph": True, "jax_devices": None}
     assert last["model"]["training"] is True
     assert last["model"]["batch_norm"] == "train"
     assert last["model"]["compile"] is False

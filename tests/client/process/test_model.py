@@ -82,6 +82,38 @@ def test_a_check_without_gradients_before_training_does_not_count() -> None:
     assert told(seen) == {"training": True, "batch_norm": "train"}
 
 
+def test_a_teacher_without_gradients_is_not_the_model_that_is_trained() -> None:
+    teacher, student = network(torch.nn.BatchNorm1d(4)).eval(), network(torch.nn.Identity())
+    seen = passed(student)
+    with torch.no_grad():
+        inprocess_model.note_module(torch, teacher, seen)
+        inprocess_model.note_pass(torch, teacher, seen)
+
+    assert told(seen)["training"] is True
+    assert seen.modules.outermost() is student
+
+
+@pytest.mark.parametrize("modes", [(True, False), (False, True)])
+def test_models_that_compute_with_gradients_in_both_modes_leave_the_mode_unread(modes: tuple[bool, bool]) -> None:
+    seen = passed()
+    for training in modes:
+        model = network(torch.nn.Identity()).train(training)
+        inprocess_model.note_module(torch, model, seen)
+        inprocess_model.note_pass(torch, model, seen)
+
+    assert told(seen)["training"] == {"unread": "not-reported"}
+
+
+def test_a_whole_pass_tells_the_mode_and_its_frozen_parts_do_not() -> None:
+    model = network(torch.nn.BatchNorm1d(4))
+    model[1].eval()
+    seen = passed(*model, model, model[1])
+    inprocess_model.note_pass(torch, model, seen)
+    inprocess_model.note_pass(torch, torch.nn.MSELoss().eval(), seen)
+
+    assert told(seen)["training"] is True
+
+
 def test_a_loss_is_no_model() -> None:
     assert told(passed(network(torch.nn.Identity()).eval(), torch.nn.MSELoss()))["training"] is False
 

@@ -206,6 +206,15 @@ def test_autocast_of_a_forward_pass_is_noted(monkeypatch: pytest.MonkeyPatch) ->
         assert process.STATE.seen.autocast == "bfloat16"
 
 
+def test_the_mode_is_that_of_the_outermost_module(monkeypatch: pytest.MonkeyPatch) -> None:
+    model = torch.nn.Sequential(torch.nn.Linear(1, 1), torch.nn.Linear(1, 1))
+    model[1].eval()
+    with Moments(monkeypatch):
+        step(model)
+
+    assert process.STATE.seen.modules.passes == {True: {True}, False: set()}
+
+
 class HalfInside(torch.nn.Module):
     """A model that opens and leaves its region within its own pass."""
 

@@ -28,11 +28,13 @@ MAX_WRAPPERS = 256
 class Modules:
     """What the forward calls of this process showed."""
 
-    __slots__ = ("attention", "kinds", "norms", "outermost", "training", "wrappers")
+    __slots__ = ("attention", "kinds", "norms", "outermost", "passes", "training", "wrappers")
 
     def __init__(self) -> None:
         self.kinds: dict[type, str] = {}  #: what each type seen is: plain, batch-norm, or a wrapper
-        self.training: bool | None = None  #: mode of the module that returned last and holds others or parameters
+        #: mode of the module that returned last and holds others or parameters, by gradients on or off
+        self.training: dict[bool, bool] = {}
+        self.passes: dict[bool, set[bool]] = {True: set(), False: set()}  #: modes of whole passes, likewise
         self.norms: dict[bool, set[str]] = {True: set(), False: set()}  #: modes of batch norm, by gradients on or off
         self.attention: set[str] = set()
         self.wrappers: dict[int, tuple[str, Any]] = {}  #: kind and weak reference by identity
@@ -53,8 +55,16 @@ def note_module(torch: Any, module: Any, seen: Seen) -> None:
     if module._modules or module._parameters:
         import weakref
 
-        modules.training = module.training
-        modules.outermost = weakref.ref(module)
+        gradients = torch.is_grad_enabled()
+        modules.training[gradients] = module.training
+        if gradients or True not in modules.training:
+            modules.outermost = weakref.ref(module)
+
+
+def note_pass(torch: Any, module: Any, seen: Seen) -> None:
+    """Note that the pass of an outermost module has ended; losses and the like are no models."""
+    if seen.modules is not None and (module._modules or module._parameters):
+        seen.modules.passes[torch.is_grad_enabled()].add(module.training)
 
 
 def kind_of(torch: Any, module: Any) -> str:
@@ -102,6 +112,16 @@ def complete(modules: Any, seen: Seen) -> bool:
     return seen.modules is not None and seen.whole_pass and not inprocess_compile.compiled(modules)
 
 
+def mode(noted: Modules) -> Any:
+    """Return the mode of what was trained, or of what computed where nothing was; a teacher without gradients is not.
+
+    Where several models computed with gradients in both modes, which of them is meant nobody can tell.
+    """
+    gradients = True in noted.training
+    modes = noted.passes[gradients] or {noted.training[gradients]}
+    return next(iter(modes)) if len(modes) == 1 else unread("not-reported")
+
+
 def read(system: System, seen: Seen, readings: Readings) -> None:
     """Record the modes; nothing when no forward call was noted."""
     modules = system.loaded_modules()
@@ -110,8 +130,8 @@ def read(system: System, seen: Seen, readings: Readings) -> None:
     whole = complete(modules, seen)
     early = unread("not-reported" if seen.whole_pass else "too-early")
     noted: Modules = seen.modules
-    if noted.training is not None:
-        readings.put("program.model.training", "hook", noted.training if whole else early)
+    if noted.training:
+        readings.put("program.model.training", "hook", mode(noted) if whole else early)
     norms = noted.norms[True] or noted.norms[False]
     readings.put("program.model.batch_norm", "hook", (", ".join(sorted(norms)) or None) if whole else early)
     if noted.attention:
