@@ -411,6 +411,31 @@ def test_people_begin_with_i_am_using():
     assert told("I am using Python 3.9.7, torch 1.11.0, driver 510.47\n", "frameworks", "torch", "version") == "1.11.0"
 
 
+# Texts that begin or end in the middle of a report
+
+INTEL = (
+    "Python version: 3.11.9 (main, Apr  6 2024, 17:59:24) [GCC 13.2.0] (64-bit runtime)\n"
+    "Python platform: Linux-6.8.0-40-generic-x86_64-with-glibc2.39\nIs CUDA available: False\n"
+    "CUDA runtime version: No CUDA\nGPU models and configuration: No CUDA\nNvidia driver version: No CUDA\n"
+    "cuDNN version: No CUDA\nIs XPU available: True\nIntel GPU models detected:\n"
+    "* [0] _XpuDeviceProperties(name='Intel(R) Data Center GPU Max 1100', platform_name='Level-Zero', type='gpu')"
+)
+
+
+def test_list_of_intel_gpus_that_the_text_ends_in_may_go_on():
+    (device, other) = told(INTEL, "accelerators", "devices")
+    assert (device["name"], other["name"]) == ("Intel(R) Data Center GPU Max 1100", NOT_RECORDED)
+    assert "the text ends in the list of GPUs: there may be more than it shows" in notes_of(INTEL)
+    assert names(INTEL + "\nHIP runtime version: N/A\nMIOpen runtime version: N/A\n") == [device["name"]]
+
+
+def test_excerpt_without_its_row_of_the_c_library_tells_it_in_the_platform_line():
+    assert told(INTEL, "system", "libc") == "glibc 2.39"
+    for python in ("3.8.10", "3.6.9", "3"):
+        assert told(INTEL.replace("3.11.9", python), "system", "libc") == NOT_RECORDED
+    assert told(INTEL.replace("-with-glibc2.39", ""), "system", "libc") == NOT_RECORDED
+
+
 # Texts that are no reports
 
 NO_REPORTS = {

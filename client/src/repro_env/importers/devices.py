@@ -20,6 +20,7 @@ _NO_ARCHITECTURE = "NoGCNArchNameOnOldPyTorch"
 _GFX = re.compile(r"\bgfx[0-9a-f]{3,5}\b")
 _XPU_NAME = re.compile(r"\bname='([^']{1,120})'")
 _MODELS = "GPU models and configuration"
+_INTEL = "Intel GPU models detected"
 _DRIVER = "Nvidia driver version"
 _MIG_BEHIND = re.compile(r" MIG (\d+c\.\d+g\.\d+gb\S*|\d+g\.\d+gb\S*)$")
 #: word in a device's name -> maker.
@@ -46,10 +47,12 @@ def accelerators(dump: Dump, family: Any, notes: list[str]) -> dict[str, Any]:
         devices = _amd(field) if _is_rocm(dump) else nvidia(field, notes)
     if not devices:
         return blank("accelerators", "not-reported")
-    if field is not None and field.cut:
+    listed = dump.fields.get(_INTEL) if intel else field
+    cut = listed is not None and listed.cut
+    if cut:
         notes.append("the text ends in the list of GPUs: there may be more than it shows")
         devices = [device for device in devices if not is_unread(device["name"])]
-    return section(devices, notes, whole=field is None or not field.cut)
+    return section(devices, notes, whole=not cut)
 
 
 def section(devices: list[dict[str, Any]], notes: list[str], *, whole: bool) -> dict[str, Any]:
@@ -110,7 +113,7 @@ def is_wsl(dump: Dump) -> bool:
 
 def intel_devices(dump: Dump) -> list[dict[str, Any]]:
     """Return the devices that a build for Intel GPUs detected."""
-    field = dump.fields.get("Intel GPU models detected")
+    field = dump.fields.get(_INTEL)
     names = [match[1] for line in (field.lines if field else []) for match in _XPU_NAME.finditer(line[:4096])]
     absent = {"gfx_target": None, "compute_capability": None, "mig_profile": None}
     return [{**blank_of(ACCELERATOR, "not-recorded"), **absent, "vendor": "intel", "name": name} for name in names]

@@ -16,6 +16,7 @@ _COMPILER = re.compile(r"\[((?:GCC|Clang|MSC|Apple|LLVM)[^\[\]]{1,120})\]")
 _MACHINE = re.compile(r"\s+\((" + "|".join(ARCHITECTURES) + r")\)$", re.IGNORECASE)
 _PLATFORM = re.compile(r"(Linux|Windows|macOS|Darwin)-(.+)")
 _ARCHITECTURE = re.compile(r"-(" + "|".join(ARCHITECTURES) + r")(?=-|$)", re.IGNORECASE)
+_PLATFORM_LIBC = re.compile(r"-with-(glibc|musl)(\d[\d.]*)$")
 _FAMILIES = {"linux": "linux", "windows": "windows", "macos": "macos", "darwin": "macos"}
 
 
@@ -85,9 +86,20 @@ def os_family(dump: Dump) -> Any:
 
 
 def libc(dump: Dump, python_version: Any, notes: list[str]) -> Any:
-    """Return the C library that the text names."""
+    """Return the C library that the text names, also where the row itself lies above the beginning of an excerpt."""
     told = dump.value("Libc version")
+    if told is None and "Libc version" not in dump.fields:
+        told = platform_libc(dump.value("Python platform") or "", python_version)
     return NOT_RECORDED if told is None else libc_of(told, python_version, notes)
+
+
+def platform_libc(platform: str, python_version: Any) -> str | None:
+    """Return the C library of a platform line; Python before 3.9 told there what its own file needs."""
+    told = _PLATFORM_LIBC.search(platform)
+    parts = re.match(r"(\d+)\.(\d+)", python_version) if isinstance(python_version, str) else None
+    if told is None or parts is None or (int(parts[1]), int(parts[2])) < (3, 9):
+        return None
+    return f"{told[1]}-{told[2]}"
 
 
 def libc_of(told: str, python_version: Any, notes: list[str]) -> Any:
