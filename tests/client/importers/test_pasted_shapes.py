@@ -436,6 +436,41 @@ def test_excerpt_without_its_row_of_the_c_library_tells_it_in_the_platform_line(
     assert told(INTEL.replace("-with-glibc2.39", ""), "system", "libc") == NOT_RECORDED
 
 
+# The CUDA compiler, printed beside a report
+
+NVCC = ("nvcc: NVIDIA (R) Cuda compiler driver\nCopyright (c) 2005-2023 NVIDIA Corporation\n"
+        "Cuda compilation tools, release 12.1, V12.1.105\nBuild cuda_12.1.r12.1/compiler.32688072_0\n")
+PACKAGES = "numpy==1.26.4\ntorch==2.1.2+cu121\ntorchvision==0.16.2+cu121\n"
+
+
+@pytest.mark.parametrize("text", [NVCC + "\n" + PACKAGES, PACKAGES + "\n" + NVCC])
+def test_compiler_beside_a_report_is_the_toolkit_of_the_machine(text):
+    document = document_of(text)
+    assert document["stack"]["libraries"]["cuda_toolkit"] == "12.1.105"
+    assert document["capture"]["imported"]["format"] == "pip-freeze"
+    assert document["capture"]["sources"]["libraries.cuda_toolkit"] == "imported:nvcc"
+    assert any("nvcc" in note for note in notes_of(text))
+
+
+@pytest.mark.parametrize("more", [
+    NVCC.replace("12.1, V12.1.105", "11.8, V11.8.89"),
+    "Cuda compilation tools, release 11.8, V11.8.89\n",
+])
+def test_two_compilers_are_not_chosen_from(more):
+    assert told(PACKAGES + "\n" + NVCC + more, "libraries", "cuda_toolkit") == NOT_RECORDED
+
+
+def test_compiler_that_a_report_contradicts_is_not_taken():
+    text = dump_text() + "\n" + NVCC
+    assert told(text, "libraries", "cuda_toolkit") == "12.4.131"
+    assert any("says otherwise of libraries.cuda_toolkit" in note for note in notes_of(text))
+
+
+def test_compiler_whose_version_the_end_of_the_text_breaks_off_is_not_taken():
+    text = PACKAGES + "\n" + NVCC[:NVCC.index("05\nBuild")]
+    assert told(text, "libraries", "cuda_toolkit") == NOT_RECORDED
+
+
 # Texts that are no reports
 
 NO_REPORTS = {

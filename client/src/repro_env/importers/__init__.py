@@ -32,6 +32,7 @@ from . import (
     mlflow_conda,
     mlflow_model,
     mlflow_python_env,
+    nvcc,
     nvidia_smi,
     openmmlab,
     paddle_version,
@@ -141,7 +142,7 @@ def _read(text: Text, name: str) -> Joined:
         readings = list(filter(None, [free_text.read(text)]))
     if not readings:
         raise UnknownFormat(_refusal(text, name))
-    return join(readings)
+    return join([*readings, *filter(None, [nvcc.beside(text)])])
 
 
 def _refusal(text: Text, name: str) -> str:

@@ -39,3 +39,4 @@ class Reading:
     cut: bool = False  #: the text ends before the tool had printed everything
     keys: int = field(default=0)  #: how many lines or keys of the format were recognised: the surest format leads
     capture: dict[str, Any] = field(default_factory=dict)  #: facts of the circumstances: a container's id, evidence
+    leads: bool = True  #: may be the document's format; otherwise it only adds to another

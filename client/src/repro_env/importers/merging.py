@@ -39,7 +39,7 @@ class Joined:
 
 def join(readings: list[Reading]) -> Joined:
     """Return the first reading with everything that the others add; a note names each of the others."""
-    first, *others = sorted(_distinct(readings), key=lambda reading: reading.first_line)
+    first, *others = sorted(_distinct(readings), key=lambda reading: (not reading.leads, reading.first_line))
     joined = Joined(first.format, dict(first.sections), dict.fromkeys(first.sections, first.format), list(first.notes),
                     dict(first.capture))
     for other in others:
