@@ -10,7 +10,7 @@ from importing import document_of, dump_text, notes_of, stack_of
 
 from repro_env import importers
 from repro_env.errors import UnknownFormat
-from repro_env.importers import folded, plain, python_repr
+from repro_env.importers import folded, openmmlab, plain, python_repr
 
 NOT_RECORDED = {"unread": "not-recorded"}
 SILENT = {"unread": "not-reported"}
@@ -190,6 +190,30 @@ def test_first_tables_of_detectron2_call_the_compiler_nvcc():
     assert told(text, "frameworks", "torch", "debug") is False
     assert installed(text)["numpy"] == "1.17.4"
     assert "Is CUDA available: True" in notes_of(text)
+
+
+def test_openmmlab_list_whose_first_row_somebody_left_out():
+    text = (
+        "Python: 3.8.13 (default, Mar 28 2022, 11:38:47) [GCC 7.5.0]\nCUDA available: True\nGPU: NVIDIA A40\n"
+        "PyTorch: 1.10.2\nPyTorch compiling details: PyTorch built with:\n  - GCC 7.3\n  - CUDA Runtime 11.3\n"
+        "  - CuDNN 8.2\n\nTorchVision: 0.11.3\nOpenCV: 4.5.5\nMMCV: 1.5.0\n"
+    )
+    stack = stack_of(text)
+    assert document_of(text)["capture"]["imported"]["format"] == openmmlab.NAME
+    assert stack["frameworks"]["torch"]["cuda_build"] == "11.3"
+    assert (stack["python"]["version"], installed(text)["mmcv"]) == ("3.8.13", "1.5.0")
+    (device, other) = stack["accelerators"]["devices"]
+    assert (device["name"], other["name"]) == ("NVIDIA A40", NOT_RECORDED)
+    assert "how many NVIDIA A40 there are is not told" in notes_of(text)
+
+
+@pytest.mark.parametrize("text", [
+    "Python: 3.8.13\nCUDA available: True\nSomething: else\n",
+    "Python: the language of this project\nPyTorch compiling details: see below\n",
+])
+def test_rows_that_others_print_too_are_no_list_of_openmmlab(text):
+    with pytest.raises(UnknownFormat):
+        document_of(text)
 
 
 # nvidia-smi

@@ -22,7 +22,7 @@ _DISTRIBUTIONS = {
 _OPENMMLAB = re.compile(r"mm[a-z0-9]{2,20}")
 _ROW = re.compile(r"(?:[-*\u2022] +)?(sys\.platform|Python|CUDA available|MUSA available|numpy_random_seed|CUDA_HOME"
                   r"|MUSA_HOME|NVCC|GCC|MSVC|PyTorch compiling details|PyTorch|TorchVision|OpenCV"
-                  r"|GPU \d{1,3}(?:,\d{1,3})*|MM[A-Za-z0-9]{2,20}|MMCV Compiler|MMCV CUDA Compiler) ?: ?(.*)")
+                  r"|GPU(?: \d{1,3}(?:,\d{1,3})*)?|MM[A-Za-z0-9]{2,20}|MMCV Compiler|MMCV CUDA Compiler) ?: ?(.*)")
 _RUNTIME_TITLE = "Runtime environment:"
 _RUNTIME_ROW = re.compile(r"(cudnn_benchmark|dist_cfg|mp_cfg|seed|deterministic|diff_rank_seed|Distributed launcher"
                           r"|Distributed training|GPU number) ?: ?(.*)")
@@ -32,14 +32,17 @@ _SPELLING = {"CUDA available": "GPU available", "NVCC": "CUDA compiler"}
 #: the beginning of the object that the function returns.
 _OBJECT = re.compile(r"(?:OrderedDict\(\[\(|\{)\s{0,9}['\"](?:sys\.platform|CUDA available|CUDA_HOME)['\"]")
 _LONGEST_OBJECT = 60_000
+_DETAILS = "PyTorch compiling details"
 _FEWEST = 4
+_MOST_ROWS = 20
 _MOST_LINES = 300
 _GAP = 6
 
 
 def read(text: Text) -> Reading | None:
     """Return what the first list states, and the settings of the run that newer logs print below it."""
-    printed = _printed(text.lines) if "sys.platform" in text.joined else None
+    start = _first_row(text.lines) if _DETAILS in text.joined or "sys.platform" in text.joined else None
+    printed = None if start is None else _printed(text.lines, start)
     return printed or _as_object(text)
 
 
@@ -58,12 +61,19 @@ def _as_object(text: Text) -> Reading | None:
     return Reading(NAME, sections, tuple(notes), text.joined.count("\n", 0, begin.start()), keys=len(values))
 
 
-def _printed(lines: Sequence[str]) -> Reading | None:
-    """Return what the first list of rows states."""
-    start = next((number for number, line in enumerate(lines) if line[:40].lstrip("-* ").startswith("sys.platform")
-                  and _ROW.fullmatch(line[:2000])), None)
-    if start is None:
-        return None
+def _first_row(lines: Sequence[str]) -> int | None:
+    """Return where the first list begins: at its own first row, or at the second where somebody left that out."""
+    for number, line in enumerate(lines):
+        if line[:40].lstrip("-* ").startswith(("sys.platform", "Python")) and _ROW.fullmatch(line[:2000]):
+            below = lines[number + 1:number + _MOST_ROWS]
+            if "sys.platform" in line[:40] or (below and below[0].lstrip("-* ").startswith("CUDA available")
+                                               and any(_DETAILS in row[:60] for row in below)):
+                return number
+    return None
+
+
+def _printed(lines: Sequence[str], start: int) -> Reading | None:
+    """Return what the list of rows that begins at ``start`` states."""
     values, end = _list(lines, start)
     if len(values) < _FEWEST:
         return None

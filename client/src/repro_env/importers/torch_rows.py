@@ -100,6 +100,10 @@ def accelerators(values: Values, notes: list[str]) -> dict[str, Any]:
         if not whole:
             notes.append("the text ends in the list of GPUs: there may be more than it shows")
         return devices.section([device for _, device in found], notes, whole=whole)
+    typed = values.get("GPU", "")
+    if typed and devices.vendor_of(typed) and list(values)[-1] != "GPU":
+        notes.append(f"how many {typed} there are is not told")
+        return devices.section([devices.named(typed)], notes, whole=False)
     told = values.get("GPU available", "").lower()
     if told.startswith(_UNAVAILABLE):
         notes.append("torch sees no GPU, which does not tell whether the machine has one")
