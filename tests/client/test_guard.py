@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import functools
+import signal
 import threading
 import time
+from collections.abc import Callable
 
 import pytest
 
 from repro_env import guard, process
+from repro_env.probes import inprocess
 from repro_env.system import System
 
 
@@ -32,6 +36,41 @@ def test_what_is_the_users_passes(error: type[BaseException]) -> None:
 
     with pytest.raises(error):
         guard.guarded(leave)()
+
+
+class Overdue(Exception):
+    """What a program raises to end what takes too long."""
+
+
+class Alarm:
+    def ring(self, *_: object) -> None:
+        raise Overdue
+
+    def __call__(self, *_: object) -> None:
+        raise Overdue
+
+
+def ring(*_: object) -> None:
+    raise Overdue
+
+
+@pytest.mark.parametrize("handler", [ring, lambda *_: ring(), Alarm().ring, Alarm(), functools.partial(ring, 1)],
+                         ids=["function", "lambda", "method", "object", "partial"])
+@pytest.mark.parametrize("interrupted", [
+    lambda: signal.raise_signal(signal.SIGALRM),
+    lambda: guard.bounded(lambda: time.sleep(5), 5),
+    lambda: inprocess.Readings().attempt("cpu.model", "proc", lambda: signal.raise_signal(signal.SIGALRM))],
+    ids=["at-work", "waiting", "reading"])
+def test_what_a_signal_handler_of_the_program_raises_is_the_programs(
+        handler: Callable[..., None], interrupted: Callable[[], None]) -> None:
+    before = signal.signal(signal.SIGALRM, handler)
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 0.2)
+        with pytest.raises(Overdue):
+            guard.guarded(interrupted)()
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
 
 
 def test_a_call_in_time_returns_or_raises_as_it_does() -> None:

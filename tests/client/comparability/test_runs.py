@@ -72,6 +72,13 @@ def test_each_process_has_a_side_and_helpers_of_ranks_have_none():
     assert (run.ranks_seen, run.world_size, run.partial) == (2, 2, False)
 
 
+def test_a_process_that_only_ended_beside_one_that_worked_has_started_it():
+    looks = [look("launcher", "exit", **{"capture.process.pid": 1}), look("step", **{"capture.process.pid": 2}),
+             look("end", "exit", **{"capture.process.pid": 2, "capture.sequence": 1})]
+    assert [side.look.observation_id for side in gather(looks).sides] == ["end"]
+    assert [side.look.observation_id for side in gather(looks[:1]).sides] == ["launcher"]
+
+
 def test_world_size_is_the_largest_announced_and_a_single_process_is_whole():
     assert gather([look("a")]).partial is False
     assert gather([look("a", **{"capture.process.rank": 0, "layout.world_size": 4})]).partial is True

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from repro_env.comparability.runs import vector_of_documents
+from repro_env.probes import inprocess, inprocess_distributed
 
 from .conftest import Ended, Start
 
@@ -93,3 +95,42 @@ def _says_how_it_is_split(ended: Ended, count: int) -> None:
     assert last["model"]["batch_norm"] == "train"
     assert last["model"]["compile"] is False
     assert {document["stack"]["collectives"]["backend"] for document in ended.documents} == {"gloo"}
+
+
+#: spawns its ranks and hands them their numbers as arguments; no variable names them.
+SPAWNED = """
+import os, sys, torch
+def rank(number, count, meeting):
+    torch.distributed.init_process_group("gloo", init_method="file://" + meeting, rank=number, world_size=count)
+    model = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(2, 2))
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    for _ in range(2):
+        model(torch.ones(1, 2)).sum().backward()
+        optimizer.step()
+    torch.distributed.destroy_process_group()
+if __name__ == "__main__":
+    torch.multiprocessing.spawn(rank, args=(2, os.path.abspath("spawned")), nprocs=2)
+"""
+
+
+def test_ranks_that_a_program_spawned_are_known_by_their_group(started: Start, script: Callable[..., str]) -> None:
+    ended = started(sys.executable, script(SPAWNED))
+
+    assert ended.returncode == 0, ended.stderr
+    places = {document["capture"]["process"]["pid"]: document["capture"]["process"] for document in ended.documents}
+    assert sorted((place["rank"], place["world_size"]) for place in places.values() if place["rank"] is not None) == [
+        (0, 2), (1, 2)]
+    _, run = vector_of_documents(ended.documents)
+    assert (len(run.sides), run.ranks_seen, run.world_size, run.partial) == (2, 2, 2, False)
+
+
+@pytest.mark.parametrize(("announced", "told"), [
+    ({}, {"rank": 3, "world_size": 8}), ({"RANK": "1", "WORLD_SIZE": "2"}, {"rank": 3, "world_size": 8}),
+    ({"RANK": "3", "WORLD_SIZE": "8"}, {}), ({"RANK": "13", "WORLD_SIZE": "16"}, {})],
+    ids=["none", "nodes", "ranks", "more-ranks"])
+def test_the_place_in_a_group_counts_where_no_launcher_announced_as_many(announced: dict[str, str],
+                                                                         told: dict[str, int]) -> None:
+    seen = inprocess.Seen()
+    seen.group, seen.rank = ("gloo", 8), 3
+    system: Any = SimpleNamespace(environ=announced)
+    assert inprocess_distributed.place(system, seen) == told

@@ -24,7 +24,7 @@ def layout(seen: inprocess.Seen, modules: dict[str, Any] | None = None, **variab
 
 def distributed(size: int = 8, *, running: bool = True) -> Any:
     return types.SimpleNamespace(is_available=lambda: True, is_initialized=lambda: running,
-                                 get_backend=lambda: "nccl", get_world_size=lambda: size)
+                                 get_backend=lambda: "nccl", get_world_size=lambda: size, get_rank=lambda: 0)
 
 
 class Mesh:

@@ -176,8 +176,14 @@ def _segment(name: str | None, inside: list[Look], prologues: list[Look]) -> Seg
     ranked = [look for look in inside if look.rank is not None]
     announcing = [*inside, *(look for look in prologues if look.segment == name)]
     seen = len({look.rank for look in ranked}) or 1
-    return Segment(name, _process_sides(ranked or inside, prologues), seen, _largest(announcing),
+    return Segment(name, _process_sides(ranked or _computing(inside), prologues), seen, _largest(announcing),
                    min(look.captured_at for look in inside))
+
+
+def _computing(inside: list[Look]) -> list[Look]:
+    """Return the looks at processes that were seen at work, all where none was: one that only ended started others."""
+    working = {(look.node, look.pid) for look in inside if look.vantage == "process"}
+    return [look for look in inside if (look.node, look.pid) in working] or inside
 
 
 def _largest(looks: Iterable[Look]) -> int | None:

@@ -8,6 +8,7 @@ one; which of it may be believed at which moment is decided here.
 from __future__ import annotations
 
 from ..fingerprint.facts import is_unread, unread
+from ..guard import pass_on
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ _GROWING = ("determinism.compile_cache", "determinism.inductor", "determinism.no
 class Seen:
     """What the hooks of a watched process noticed before the look; ``observe()`` alone knows nothing of it."""
 
-    __slots__ = ("at_first_step", "autocast", "group", "jax", "layout", "meshes", "modules", "settled",
+    __slots__ = ("at_first_step", "autocast", "group", "jax", "layout", "meshes", "modules", "rank", "settled",
                  "sharded_optimizer", "torch_seed_at_import", "whole_pass")
 
     def __init__(self) -> None:
@@ -39,6 +40,7 @@ class Seen:
         self.torch_seed_at_import: int | None = None
         self.autocast: Any = unread("not-reported")
         self.group: tuple[str, int] | None = None  #: backend and size of the process group, also once it was left
+        self.rank: int | None = None  #: in that group
         self.jax: dict[str, Any] = {}  #: what JAX had started, see ``inprocess_jax``, also once it was taken down
         self.modules: Any = None  #: what forward calls showed, see ``inprocess_model``
         self.meshes: dict[int, Any] = {}  #: device meshes that parameters of the first step lie on, by identity
@@ -101,6 +103,7 @@ class Readings:
         try:
             value = look()
         except Exception as error:  # noqa: BLE001 - the guard of the host contract: no reader reaches the program
+            pass_on(error)
             self.errors.append({"path": path, "code": "failed", "message": f"reading raised {type(error).__name__}"})
             value = unread("failed")
         self.put(path, source, value)
@@ -112,6 +115,7 @@ class Readings:
 
     def fail(self, path: str, error: Exception) -> None:
         """Record that a whole group of looks failed."""
+        pass_on(error)
         self.errors.append({"path": path, "code": "failed", "message": f"reading raised {type(error).__name__}"})
 
 

@@ -42,6 +42,8 @@ def read(system: System, seen: Seen, readings: Readings) -> None:
     if torch is None:
         return
     readings.attempt("collectives.backend", "torch", lambda: backend(modules, torch, seen))
+    for name, number in place(system, seen).items():
+        readings.put(f"capture.process.{name}", "torch", number)
     for look in (parallel_state, inprocess_sharding.engine, ddp, inprocess_sharding.sharded, meshes):
         try:
             facts = look(modules, seen)
@@ -62,8 +64,20 @@ def backend(modules: Any, torch: Any, seen: Seen) -> Any:
         return None if seen.settled else unread("too-early")
     if distributed.is_initialized():
         seen.group = (in_use(distributed, torch), int(distributed.get_world_size()))
+        seen.rank = int(distributed.get_rank())
         seen.layout["world_size"] = seen.group[1]
     return seen.group[0] if seen.group else None if seen.settled else unread("too-early")
+
+
+def place(system: System, seen: Seen) -> dict[str, int]:
+    """Return rank and size of a process group that is larger than what a launcher announced, or was announced by none.
+
+    Programs that spawn their ranks hand them their numbers as arguments, which no variable shows.
+    """
+    _, _, announced = ids.ranks(system.environ)
+    if seen.group is None or seen.rank is None or (announced is not None and announced >= seen.group[1]):
+        return {}
+    return {"rank": seen.rank, "world_size": seen.group[1]}
 
 
 def in_use(distributed: Any, torch: Any) -> str:
