@@ -340,6 +340,19 @@ def test_other_columns_are_no_lists_of_pips(text):
         importers.detect(text)
 
 
+# Ultralytics
+
+def test_rows_of_ultralytics_whose_marks_a_copy_lost():
+    text = (
+        "OS                  Windows-10-10.0.22631-SP0\nEnvironment         Windows\nPython              3.10.4\n"
+        "Install             pip\nRAM                 31.91 GB\nCUDA                None\n\n"
+        "numpy                1.24.4>=1.22.2\ntorch                2.0.1>=1.8.0\npsutil               5.9.5\n\nThanks\n"
+    )
+    assert (installed(text)["numpy"], installed(text)["torch"]) == ("1.24.4", "2.0.1")
+    assert "psutil" not in installed(text)  # any words of a label and a number look like that
+    assert told(text, "frameworks", "torch", "version") == "2.0.1"
+
+
 # Single words
 
 

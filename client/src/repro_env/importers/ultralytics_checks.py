@@ -27,8 +27,9 @@ _CPUS = re.compile(r"Setup complete .{0,4}\((\d{1,4}) CPUs, ")
 _LABELS = ("OS", "Environment", "Python", "Install", "Path", "RAM", "Disk", "CPU", "CPU count", "GPU", "GPU count",
            "CUDA")
 _ROW = re.compile(r"(" + "|".join(sorted(_LABELS, key=len, reverse=True)) + r")\s{1,60}(\S.{0,300})")
-_REQUIREMENT = re.compile(r"([A-Za-z][\w.-]{0,60})\s{1,60}(?:\u2705|\u274c)\ufe0f?\s{0,4}(\d[\w.+-]{0,60})"
-                          r"(?:\s*[<>=!~;,].{0,200})?")
+#: a copy may lose the mark; what the package must be tells the row then.
+_REQUIREMENT = re.compile(r"([A-Za-z][\w.-]{0,60})\s{1,60}(?:(?:\u2705|\u274c)\ufe0f?\s{0,4}"
+                          r"|(?=\d[\w.+-]{0,60}[<>=!~]=?\d))(\d[\w.+-]{0,60})(?:\s*[<>=!~;,].{0,200})?")
 _NAMED = re.compile(r"(.{2,100}), (\d{1,7})MiB")
 _MOST_LINES = 200
 
