@@ -132,3 +132,10 @@ def test_masks_and_ids_of_devices_stand_beside_the_rank() -> None:
     place = ids.process({**SLURM, "CUDA_VISIBLE_DEVICES": "3", "USER": "researcher"}, "node-17", 42)
     assert place["device_masks"] == {"CUDA_VISIBLE_DEVICES": "3"}
     assert (place["rank"], place["node"], place["user"], place["pid"]) == (3, "node-17", "researcher", 42)
+
+
+@pytest.mark.parametrize("text", ["bad id", "a/b", "", ".hidden", "x" * 129, "\u00fc"])
+def test_an_id_that_no_service_would_take_counts_as_not_given(text: str) -> None:
+    run, source = ids.run_identity({"REPRO_ENV_RUN_ID": text}, 1_800_000_000.0)
+    assert (source, len(run or "")) == ("made", 36)
+    assert ids.run_identity({}, 1_800_000_000.0, given=text)[1] == "made"

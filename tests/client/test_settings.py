@@ -232,3 +232,9 @@ def oldest_python() -> str:
         if done.returncode == 0 and os.path.exists(found):
             return found
     pytest.skip(f"needs Python 3.9 beside {sys.version_info[0]}.{sys.version_info[1]}: none on PATH or in pyenv")
+
+
+@pytest.mark.parametrize("value", ["loaders,draws", ["loaders", "draws"], ["loaders,draws"]],
+                         ids=["text", "list", "both"])
+def test_what_to_watch_may_be_told_at_once_or_one_by_one(value: object, tmp_path: Path) -> None:
+    assert load({"watch": value}, {}, str(tmp_path)).watch == ("loaders", "draws")

@@ -238,3 +238,19 @@ def test_a_device_can_be_written_to() -> None:
 def test_a_file_in_no_folder_is_an_error_with_a_remedy(tmp_path: Path) -> None:
     with pytest.raises(SpoolError, match=r"could not be written .*; name a file in a folder that exists"):
         write_file(str(tmp_path / "none" / "out.json"), b"x")
+
+
+def test_a_chosen_spool_keeps_its_documents_apart_from_all_others(tmp_path: Path) -> None:
+    environ = {"XDG_STATE_HOME": str(tmp_path / "state")}
+    for chosen in (None, str(tmp_path / "mine")):
+        spool.keep(environ, chosen, f"o-{chosen is None}", b"{}")
+    assert [found.folder for found in spool.existing(environ, str(tmp_path / "mine"))] == [str(tmp_path / "mine")]
+    default = str(tmp_path / "state" / "repro-env" / "spool")
+    assert default in [found.folder for found in spool.existing(environ)]
+
+
+def test_a_chosen_spool_that_took_nothing_leaves_its_documents_to_be_found(tmp_path: Path) -> None:
+    environ = {"XDG_STATE_HOME": str(tmp_path / "state")}
+    (tmp_path / "file").write_text("")
+    used, _ = spool.keep(environ, str(tmp_path / "file" / "spool"), "o", b"{}")
+    assert used.folder in [found.folder for found in spool.existing(environ, str(tmp_path / "file" / "spool"))]

@@ -80,6 +80,9 @@ def keep_document(document: dict[str, Any], settings: Settings) -> Kept:
         spool, path = keep(os.environ, settings.spool, observation_id, data)
     except SpoolError as error:
         return Kept(data, observation_id, None, None, str(error))
+    if settings.spool and spool.folder != Spool(settings.spool).folder:
+        return Kept(data, observation_id, spool, path,
+                    f"{settings.spool}: no document could be kept there, so it lies in {spool.folder}")
     return Kept(data, observation_id, spool, path)
 
 

@@ -25,6 +25,7 @@ else:
 #: RFC 9562 name space of URLs, in which the two below were made from ``urn:repro-env:run`` and ``:observation``.
 URL_NAMESPACE = bytes.fromhex("6ba7b8119dad11d180b400c04fd430c8")
 
+_ID_CHARACTERS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._:@+-")
 #: the keys of ``capture.process``, held against its definition by ``tests/client/probes/test_keys.py``.
 PROCESS = ("node", "rank", "local_rank", "world_size", "pid", "user", "device_masks", "device_ids")
 #: rank, rank on the node, number of ranks. What stands lower starts what stands above it: torchrun below MPI or Slurm,
@@ -66,14 +67,20 @@ def _namespace(name: str) -> bytes:
     return bytes.fromhex(uuid5(URL_NAMESPACE, f"urn:repro-env:{name}").replace("-", ""))
 
 
+def is_id(text: str) -> bool:
+    """Tell whether a service would take ``text`` for the id of a run: it stands in addresses."""
+    return 0 < len(text) <= 128 and text[0].isalnum() and _ID_CHARACTERS.issuperset(text)
+
+
 def run_identity(environ: Mapping[str, str], now_s: float, *, given: str | None = None,
                  subject: str = "environment") -> tuple[str | None, str | None]:
     """Return the run id and how it was learned: given, scheduler, made.
 
-    A node has no run, only a job: both are ``None`` there unless an id was given.
+    A node has no run, only a job: both are ``None`` there unless an id was given. An id that no service would take
+    counts as not given; ``settings`` says so to the person.
     """
-    chosen = given or environ.get("REPRO_ENV_RUN_ID")
-    if chosen:
+    chosen = given or environ.get("REPRO_ENV_RUN_ID", "")
+    if is_id(chosen):
         return chosen, "given"
     if subject == "node":
         return None, None

@@ -36,7 +36,8 @@ def send(kept: Kept, *, now: bool, last: bool = False) -> None:
         return
     if chosen.server is None:
         if last and kept.path is not None and state.speaks():
-            process.say(f"observed; no server is set, so it is kept in {os.path.dirname(kept.path)}")
+            process.say(f"run {process.run_identity()[0]} observed; no server is set, so it is kept in "
+                        f"{os.path.dirname(kept.path)} and `repro-env sync` delivers it")
         return
     waiting, state.waiting = state.waiting, []
     try:
@@ -85,6 +86,7 @@ def warning_text(warning: dict[str, Any]) -> str:
     """Return the service's warning as one line for a job's log; a form that is not known is shown as it came."""
     if "headline" not in warning:
         return f"warning: {warning}"
-    parts = [f"warning: against baseline {warning.get('baseline')}: {warning['headline']}",
-             warning.get("first_reason"), warning.get("remedy")]
+    headline, reason = str(warning["headline"]), str(warning.get("first_reason") or "").rstrip(".")
+    parts = [f"warning: against baseline {warning.get('baseline')}: {headline}",
+             None if reason in headline else reason, warning.get("remedy")]
     return "; ".join(part.rstrip(".") for part in parts if part)

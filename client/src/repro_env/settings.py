@@ -67,8 +67,9 @@ def _watch(value: Any) -> tuple[str, ...]:
     """Return what to watch, from a list or from names separated by commas."""
     from .watchers import NAMES
 
-    names = [item.strip() for item in value.split(",")] if isinstance(value, str) else value
-    if not isinstance(names, (list, tuple)) or not all(name in NAMES for name in names if name):
+    told = [value] if isinstance(value, str) else value if isinstance(value, (list, tuple)) else [value]
+    names = [item.strip() for text in told for item in str(text).split(",")]
+    if not all(name in NAMES for name in names if name):
         raise UsageError(f"expected {' or '.join(NAMES)}, or several separated by commas, got {value!r}")
     return tuple(name for name in names if name)
 
@@ -88,7 +89,7 @@ def label(text: str) -> tuple[str, str]:
     from .variables import looks_secret
 
     name, equals, value = text.partition("=")
-    if looks_secret(name) or looks_secret(value):
+    if looks_secret(text) or looks_secret(value):
         raise UsageError("expected no credentials, got a text that has the shape of one; labels and declarations are "
                          "stored for others to read")
     if not equals or not name or len(name) > 128 or not name.isascii() or not text.isprintable():
@@ -191,11 +192,13 @@ def _apply(settings: Settings, name: str, value: Any, source: str, where: str) -
         _set(settings, name, value, source)
     except UsageError as error:
         told = "the value is wrong" if name in SECRET else str(error)
+        outcome = "it is not used"
         if name == "mask":
             from .names import KINDS
 
             settings.mask = KINDS  # names that were meant to be hidden stay hidden
-        settings.warnings.append(f"{where}: {told}; it is not used")
+            outcome = "all names are masked"
+        settings.warnings.append(f"{where}: {told}; {outcome}")
 
 
 def _set(settings: Settings, name: str, value: Any, source: str) -> None:

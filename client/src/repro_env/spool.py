@@ -163,8 +163,12 @@ def keep(environ: Mapping[str, str], chosen: str | None, observation_id: str, do
 
 
 def existing(environ: Mapping[str, str], chosen: str | None = None) -> list[Spool]:
-    """Return the spools there are: a document lies in a later candidate where an earlier one was not writable."""
-    return [spool for spool in candidates(environ, chosen) if _is_there(spool)]
+    """Return the spools there are: a document lies in a later candidate where an earlier one was not writable.
+
+    A chosen spool that is there stands alone: whoever names one keeps his documents apart from all others.
+    """
+    found = [spool for spool in candidates(environ, chosen) if _is_there(spool)]
+    return found[:1] if chosen and found and found[0].folder == Spool(chosen).folder else found
 
 
 def _is_there(spool: Spool) -> bool:

@@ -116,7 +116,7 @@ def test_develop_mode_is_editable(tmp_path: Path) -> None:
     ({"url": "https://user:planted@example.org/p.git", "vcs_info": {"vcs": "git", "commit_id": "9f1c2d3"}},
      ("git+https://example.org/p.git", "9f1c2d3", False)),
     ({"url": "file:///home/researcher/project", "dir_info": {"editable": True}},
-     ("file:///home/researcher/project", None, True)),
+     ("file://~/project", None, True)),
     ({"url": "https://example.org/p.whl?token=planted", "archive_info": {}},
      ("https://example.org/p.whl", None, False)),
 ], ids=["git", "editable", "archive"])

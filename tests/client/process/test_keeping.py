@@ -103,7 +103,9 @@ def test_without_a_server_one_line_says_where_the_documents_are(started: Start, 
     ended = started(sys.executable, "-c", "pass")
 
     (folder,) = [path for path in tmp_path.iterdir() if path.name.startswith("spool-")]
-    assert ended.notice == f"repro-env: observed; no server is set, so it is kept in {folder}\n"
+    run = ended.documents[0]["capture"]["run_id"]
+    assert ended.notice == (f"repro-env: run {run} observed; no server is set, so it "
+                            f"is kept in {folder} and `repro-env sync` delivers it\n")
     assert ended.stderr == ""
 
 

@@ -21,8 +21,8 @@ COMMAND = Command(
     options=(sending.RUN_ID, sending.PROJECT, sending.GROUP, sending.LABEL,
              Option("--declare", "a value nobody can read, as in layout.micro_batch=16; may be repeated", "K=V",
                     many=True),
-             Option("--watch", "watch more: loaders (how data loaders draw), draws (the largest draw on a GPU)",
-                    "WHAT"),
+             Option("--watch", "watch more: loaders (how data loaders draw), draws (the largest GPU draw), or both",
+                    "WHAT", many=True),
              sending.SERVER, sending.TIMEOUT),
     notes="Exit codes: those of the program; 64 without a program, 126 and 127 as a shell gives them.", rest=True)
 

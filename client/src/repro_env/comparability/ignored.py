@@ -142,8 +142,13 @@ def _distributions(expected: Facts, observed: Facts) -> list[Ignored]:
 _JUDGED = WATCHED | {"torch", "numpy", "scipy", "scikit-learn", "jax", "tensorflow"}
 
 
+#: distributions that bring a numeric library, which is judged as such.
+_LIBRARIES = ("nvidia-", "triton", "pytorch-triton", "mkl", "libblas", "blas", "openblas", "libopenblas",
+              "intel-openmp", "llvm-openmp", "cudnn", "cudatoolkit", "cuda-", "nccl", "libcu", "onednn", "rocm")
+
+
 def _is_unrelated(name: str) -> bool:
-    return name not in _JUDGED and not name.startswith("nvidia-")
+    return name not in _JUDGED and not name.startswith(_LIBRARIES)
 
 
 def _unrelated(side: Facts) -> dict[str, Any] | None:

@@ -13,6 +13,8 @@ from ..fingerprint.facts import is_captured
 from .finding import MOVES, WRONG, Finding
 
 _LOCAL_ORIGIN = "file:"
+#: what observes computes nothing.
+_OURS = ("repro-env", "repro-env-service")
 
 
 def find(facts: Facts, capture: dict[str, Any]) -> Iterator[Finding]:
@@ -35,7 +37,7 @@ def unpinned(facts: Facts) -> Iterator[Finding]:
         yield Finding(MOVES, "uncommitted-changes", "the repository has changes that are in no commit",
                       "git commit, or git stash", ("source.dirty",), "nobody can run this code again")
     loose = [item["name"] for item in facts.get("distributions.installed") or ()
-             if item.get("editable") is True or _is_local(item)]
+             if (item.get("editable") is True or _is_local(item)) and item["name"] not in _OURS]
     if loose:
         shown = ", ".join(loose[:5]) + (f" and {len(loose) - 5} more" if len(loose) > 5 else "")
         yield Finding(MOVES, "unpinned-distributions", f"installed from a folder, so no version names it: {shown}",

@@ -58,6 +58,8 @@ def compiling_driver(facts: Facts) -> Any:
 def compat(facts: Facts) -> Any:
     """Whether the forward-compatibility libcuda stands in for the driver's own."""
     value = facts.read("driver.compat")
+    if value is None:
+        return UNUSED
     return "forward-compatibility libcuda" if value else "the driver's own libcuda"
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..acting import UNUSED, imported, in_process, present, using
+from ..acting import HEAVY, UNUSED, by_heavy_framework, imported, in_process, on_gpu, present, using
 from ..levels import Level, SetBy
 from ..reading import Facts
 from ..rule import AnyRule, Distinction, Fallback, Projection
@@ -58,6 +58,23 @@ def torch_defaults(facts: Facts) -> Any:
 def torch_build(facts: Facts) -> Any:
     """Where the build came from: wheel, conda, source, vendor."""
     return present(facts.read("frameworks.torch.build"))
+
+
+@on_gpu
+@using("torch")
+def torch_accelerator(facts: Facts) -> Any:
+    """What the build can compute on beside the processor."""
+    if facts.read("frameworks.torch") is None:
+        return UNUSED
+    cuda, rocm = facts.read_all("frameworks.torch.cuda_build", "frameworks.torch.rocm_build")
+    return "CUDA" if cuda else "ROCm" if rocm else "the processor alone"
+
+
+def main_framework_of(facts: Facts) -> Any:
+    """The framework that programs of this environment compute with; a process that imported none does not say."""
+    if not by_heavy_framework(facts):
+        return UNUSED
+    return next((name for name in HEAVY if facts.read(f"frameworks.{name}") is not None), "none")
 
 
 @using("torch")
@@ -117,6 +134,15 @@ def _rule(rule_id: str, cause: str, why: str, project: Projection, *, guaranteed
 _SAME_TORCH = "install the same torch version on both sides"
 
 BUILDS: tuple[AnyRule, ...] = (
+    _rule("main-framework", "framework_version", "framework: {expected} against {observed}", main_framework_of,
+          guaranteed=Level.STATISTICAL, expected=Level.STATISTICAL, set_by=SetBy.PROGRAM,
+          remedy="install the same framework",
+          effect="other kernels, defaults and random numbers", source=("definition of the stack",)),
+    _rule("torch-accelerator", "build_variant", "torch built for {expected} against {observed}", torch_accelerator,
+          guaranteed=Level.STATISTICAL, expected=Level.STATISTICAL, set_by=SetBy.PROGRAM,
+          remedy="install torch from the same index, for the same kind of device",
+          effect="one of them computes on the processor, whatever the machine has",
+          source=("PyTorch documentation, installation",), subsumes=("torch-build-flags", "cuda-build")),
     _rule("torch-build", "build_variant", "torch from {expected} against {observed}", torch_build,
           guaranteed=Level.STATISTICAL, expected=Level.CURVE, confidence="observed",
           remedy="install torch from the same source on both sides",
