@@ -41,6 +41,24 @@ def test_a_secret_is_not_taken_and_not_repeated(said: list[str]) -> None:
     assert secret not in said[0]
 
 
+@pytest.mark.parametrize("name", ["password", "api_key", "aws.secret_access_key", "WANDB-API-KEY", "token"])
+def test_what_is_called_a_secret_is_one(said: list[str], name: str) -> None:
+    assert declared.checked({name: "hunter2"}, said.append) == {}
+    assert "hunter2" not in said[0]
+
+
+@pytest.mark.parametrize("name", ["eos_token", "tokenizer", "key", "password_length"])
+def test_what_only_sounds_like_a_secret_is_taken(said: list[str], name: str) -> None:
+    assert declared.checked({name: "x"}, said.append) == {name: "x"}
+
+
+def test_a_secret_in_the_place_of_a_name_is_not_taken_and_not_repeated(said: list[str]) -> None:
+    secret = "ghp_planted" + "0" * 30
+
+    assert declared.checked({secret: "x"}, said.append) == {}
+    assert secret not in said[0]
+
+
 def test_too_many_values_are_said(said: list[str]) -> None:
     kept = declared.checked({f"n{number}": "x" for number in range(300)}, said.append)
 

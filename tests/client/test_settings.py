@@ -174,6 +174,27 @@ def test_what_is_no_label_is_refused(text: str) -> None:
         label(text)
 
 
+@pytest.mark.parametrize("text", ["password=hunter2", "API_KEY=hunter2", "a=ghp_planted" + "0" * 30])
+def test_a_label_that_is_a_credential_is_refused_and_not_repeated(text: str) -> None:
+    with pytest.raises(UsageError, match="credential") as refused:
+        label(text)
+    assert text.partition("=")[2] not in str(refused.value)
+
+
+@pytest.mark.parametrize("name", ["project", "group", "run_id"])
+def test_a_name_that_is_a_token_is_refused_and_not_repeated(name: str, tmp_path: Path) -> None:
+    secret = "hf_planted" + "0" * 30
+    with pytest.raises(UsageError, match="credential") as refused:
+        load({name: secret}, {}, str(tmp_path))
+    assert secret not in str(refused.value)
+
+
+@pytest.mark.parametrize("name", ["0192f3c16c1a7d7e9f5a3c1d2e4f5a6b", "sk-learn-baseline-v2", "npm_run",
+                                  "3871f1c7-310a-5769-b648-734a8eb7f759"])
+def test_ids_of_other_tools_are_names(name: str, tmp_path: Path) -> None:
+    assert load({"run_id": name}, {}, str(tmp_path)).run_id == name
+
+
 FLAT = """
 # settings
 server = "http://h:1"   # a comment

@@ -7,7 +7,7 @@ form of the fact and nothing read it.
 from __future__ import annotations
 
 from .fingerprint.facts import is_unread
-from .variables import looks_secret
+from .variables import looks_secret, names_secret
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -50,7 +50,9 @@ def _problem(name: Any, value: Any, text: str) -> str | None:
         return f"expected a name of 1 to 128 printable ASCII characters, got {ascii(name)[:60]}"
     if not isinstance(value, (str, int, float)) or not text.isprintable() or len(text) > MAX_TEXT:
         return f"{name}: expected a number or a line of at most {MAX_TEXT} characters"
-    return f"{name}: the value has the shape of a secret" if looks_secret(text) else None
+    if looks_secret(name):
+        return "the name has the shape of a secret"
+    return f"{name}: the value has the shape of a secret" if looks_secret(text) or names_secret(name) else None
 
 
 def facts(values: Mapping[str, str], say: Callable[[str], None]) -> dict[str, Any]:

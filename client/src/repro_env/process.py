@@ -248,8 +248,12 @@ def say(message: str) -> None:
 
 
 def _check_name(name: Any) -> None:
+    from .variables import is_token
+
     if not isinstance(name, str) or not name.isascii() or not name.isprintable() or not 0 < len(name) <= MAX_NAME:
         raise TypeError(f"expected a name of 1 to {MAX_NAME} printable ASCII characters, got {ascii(name)[:60]}")
+    if is_token(name):
+        raise TypeError("expected a name, got a text that has the shape of a credential")
     if name not in STATE.results and len(STATE.results) >= MAX_RESULTS:
         raise TypeError(f"expected at most {MAX_RESULTS} results from one process, got another named {name!r}")
 

@@ -35,7 +35,12 @@ def _text(value: Any) -> str:
 
 
 def _name(value: Any) -> str:
+    from .variables import is_token
+
     text = _text(value)
+    if is_token(text):
+        raise UsageError("expected a name, got a text that has the shape of a credential; names are stored for others "
+                         "to read")
     if len(text) > 128 or not text[:1].isalnum() or not _NAME_CHARACTERS.issuperset(text):
         raise UsageError("expected a name of at most 128 letters, digits and . _ : @ + - that begins with a letter or "
                          f"digit, got {text!r}")

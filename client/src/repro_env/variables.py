@@ -82,6 +82,10 @@ _TOKEN_STARTS = ("hf_", "ghp_", "gho_", "ghs_", "ghu_", "github_pat_", "glpat-",
                  "ASIA", "eyJ", "AIza", "ya29.", "npm_", "pypi-", "dckr_pat_", "nvapi-", "wandb_", "-----BEGIN")
 _TELLTALES = ("token=", "secret=", "password=", "passwd=", "api_key=", "apikey=", "access_key=", "authorization:",
               "bearer ", "signature=", "x-amz-")
+_SECRET_NAMES = ("password", "passwd", "secret", "secret_key", "api_key", "apikey", "access_key", "access_token",
+                 "auth_token", "private_key")
+#: tokens hold a part of this length without a dash; names have shorter words.
+_TOKEN_PART = 16
 _BREAKS = str.maketrans(dict.fromkeys(" \t\n,;:=&?\"'()[]{}<>|@/", " "))
 #: letters and digits mixed at this length are a key, not a setting.
 _LONG_WORD = 32
@@ -109,6 +113,18 @@ def looks_secret(value: str) -> bool:
     if any(telltale in lowered for telltale in _TELLTALES) or has_password(value):
         return True
     return any(word.startswith(_TOKEN_STARTS) or _is_key(word) for word in value.translate(_BREAKS).split())
+
+
+def names_secret(name: str) -> bool:
+    """Tell whether what is called ``name`` is a credential whatever its shape; ``eos_token`` is none."""
+    lowered = name.lower().replace("-", "_").rpartition(".")[2]
+    return lowered == "token" or lowered.endswith(_SECRET_NAMES)
+
+
+def is_token(value: str) -> bool:
+    """Tell whether ``value`` is a token of a known kind: narrower than ``looks_secret``, for ids of any other form."""
+    return value.startswith(_TOKEN_STARTS) and any(
+        len(part) >= _TOKEN_PART for part in value.replace("_", "-").replace(".", "-").split("-"))
 
 
 def has_password(value: str) -> bool:
