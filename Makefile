@@ -4,8 +4,8 @@
 PREPARE := sh .ci/python .ci/prepare.py
 RUN := .venv/bin/python
 TEST := .venv-test/bin/python
-# More for pytest: make test PYTEST_ARGS="-k verdict -n 2"
-PYTEST_ARGS ?=
+# What pytest gets: a file of tests stays in one process. In one process alone: make test PYTEST_ARGS=
+PYTEST_ARGS ?= -n auto --maxprocesses=4 --dist=loadfile
 
 .DEFAULT_GOAL := help
 .PHONY: help demo serve test lint pytest soak bench docs lock clean venv venv-test venv-frameworks venv-vendors

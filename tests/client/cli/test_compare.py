@@ -134,7 +134,7 @@ def test_a_run_id_without_a_server_says_what_to_set(repro_env: Run) -> None:
 def test_an_unknown_run_is_told_in_the_words_of_the_service(repro_env: Run) -> None:
     with serving(problem("404 Not Found", "No run with this id", "no observation of run 'x' has arrived")) as server:
         done = repro_env("compare", "x", "y", "--server", server.url)
-    assert (done.code, done.out) == (69, "")
+    assert (done.code, done.out) == (65, "")
     assert done.lines == ["repro-env: No run with this id: no observation of run 'x' has arrived"]
 
 

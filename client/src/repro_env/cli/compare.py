@@ -40,8 +40,8 @@ COMMAND = Command(
              Option("--policy", 'JSON file of what your project waives: {"waive": {RULE: REASON}}', "FILE"),
              Option("--accept", "exit with 0 for this answer too", choices=("likely",)),
              sending.SERVER, sending.TIMEOUT),
-    notes="Exit codes: 0 yes, 1 no, 2 unknown (facts were not read), 3 likely, 64 wrong usage, 65 invalid input, 69 "
-    "the service was not reached.")
+    notes="Exit codes: 0 yes, 1 no, 2 unknown (facts were not read), 3 likely, 64 wrong usage, 65 invalid input or "
+    "a run that is not known, 69 the service was not reached.")
 
 
 def main(values: dict[str, Any]) -> int:

@@ -32,7 +32,7 @@ COMMAND = Command(
                     "EXE"),
              sending.SERVER, sending.TIMEOUT),
     notes="Exit codes: 0 nothing contradicts itself, 1 something does or is known to compute wrongly, 64 wrong usage, "
-    "65 invalid input, 69 the service was not reached.")
+    "65 invalid input or a run that is not known, 69 the service was not reached.")
 #: kind -> title.
 _TITLES = {
     "contradiction": "Contradictions", "wrong": "Known to compute wrongly, or likely to",

@@ -1,7 +1,7 @@
 """Which command runs, and what becomes of an error: words on stderr and an exit code, never a traceback.
 
-Exit codes: 0 done or yes, 1 no or something remains, 2 unknown, 3 likely, 64 wrong usage, 65 invalid input, 69 the
-service is not there, 70 a fault of this program, 74 a file could not be written.
+Exit codes: 0 done or yes, 1 no or something remains, 2 unknown, 3 likely, 64 wrong usage, 65 invalid input or a run
+that is not known, 69 the service is not there, 70 a fault of this program, 74 a file could not be written.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import sys
 
-from ..errors import InvalidDocument, ReproEnvError, SpoolError, UnknownFormat, UsageError
+from ..errors import InvalidDocument, ReproEnvError, SpoolError, TransportError, UnknownFormat, UsageError
 from .console import answer, say, width
 
 TYPE_CHECKING = False
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 USAGE, INVALID, UNAVAILABLE, FAULT, NOT_WRITTEN, INTERRUPTED, PIPE_CLOSED = 64, 65, 69, 70, 74, 130, 141
 
+#: status of an answer that says what is wrong with the question: no such run, not two starts.
+_ASKED_WRONGLY = (404, 422)
 #: command -> what it does, in the order of the help.
 COMMANDS = {
     "capture": "record this environment, without running anything (for a job's prologue)",
@@ -68,6 +70,8 @@ def _code(error: ReproEnvError) -> int:
     if isinstance(error, UsageError):
         return USAGE
     if isinstance(error, (InvalidDocument, UnknownFormat)):
+        return INVALID
+    if isinstance(error, TransportError) and error.status in _ASKED_WRONGLY:
         return INVALID
     return NOT_WRITTEN if isinstance(error, SpoolError) else UNAVAILABLE
 
