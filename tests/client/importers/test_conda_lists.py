@@ -286,3 +286,19 @@ def test_info_and_list_in_one_paste_are_joined():
     assert stack["driver"]["cuda_level"] == "11.6"
     assert stack["python"]["version"] == "3.10.13"
     assert any("another report, conda-list" in note for note in notes_of(text))
+
+
+PRIVATE = """\
+# packages in environment at /opt/conda:
+#
+# Name                    Version                   Build  Channel
+numpy                     1.26.4          py310h1234_0    https://conda.example.org/t/tk-planted-1a2b3c4d/main
+scipy                     1.11.4          py310h1234_0    https://user:planted@conda.example.org/private
+"""
+
+
+def test_the_channel_of_a_package_is_told_without_password_and_token() -> None:
+    installed = stack_of(PRIVATE)["distributions"]["installed"]
+
+    assert {item["name"]: item["origin"] for item in installed} == {
+        "numpy": "conda:https://conda.example.org/main", "scipy": "conda:https://conda.example.org/private"}

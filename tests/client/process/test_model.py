@@ -86,10 +86,11 @@ def test_a_teacher_without_gradients_is_not_the_model_that_is_trained() -> None:
     teacher, student = network(torch.nn.BatchNorm1d(4)).eval(), network(torch.nn.Identity())
     seen = passed(student)
     with torch.no_grad():
+        inprocess_model.note_module(torch, teacher[1], seen)
         inprocess_model.note_module(torch, teacher, seen)
         inprocess_model.note_pass(torch, teacher, seen)
 
-    assert told(seen)["training"] is True
+    assert told(seen) == {"training": True, "batch_norm": None}
     assert seen.modules.outermost() is student
 
 

@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from ..variables import without_credentials
 from .dump import MOST_LINES, Dump
 from .words import NOT_RECORDED, is_silent
 
@@ -18,6 +19,7 @@ _PIP_DIRECT = re.compile(r"\[(?:pip\d?|uv)\]\s+([A-Za-z0-9][\w.-]{0,120})\s+@\s+
 _CONDA = re.compile(
     r"\[conda\]\s+([A-Za-z0-9_][\w.-]{0,120})\s+(\d[\w.+!-]{0,120})\s+(\S{1,200})(?:\s+(\S{1,200}))?(?:\s.*)?")
 _TAG = re.compile(r"py([23])\.?(\d{1,2})(?=\D|$)")
+_CHANNEL_TOKEN = re.compile(r"^(https?://[^/]*)/t/[^/]*/")
 _SECTION = "Versions of relevant libraries"
 #: stands for a build or channel of which the text may hold only the beginning.
 BROKEN = "?"
@@ -101,11 +103,16 @@ def listed(rows: dict[str, Row], *, complete: bool | None) -> dict[str, Any]:
     installed = [{
         "name": name, "version": row.version if row.version is not None else NOT_RECORDED,
         "origin": NOT_RECORDED if row.by_pip or BROKEN in (row.build, row.channel)
-        else f"conda:{row.channel or 'defaults'}",
+        else f"conda:{channel_of(row)}",
         "revision": NOT_RECORDED, "editable": NOT_RECORDED, "shadowed": NOT_RECORDED, "record_digest": NOT_RECORDED,
         **row.source,
     } for name, row in sorted(rows.items())]
     return {"installed": installed, "complete": whole}
+
+
+def channel_of(row: Row) -> str:
+    """Return the channel of a row; an address without its password, or the token that conda has after ``/t/``."""
+    return _CHANNEL_TOKEN.sub(r"\1/", without_credentials(row.channel)) if row.channel else "defaults"
 
 
 def _joined(lines: list[str]) -> list[str]:

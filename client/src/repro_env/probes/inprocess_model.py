@@ -132,7 +132,7 @@ def read(system: System, seen: Seen, readings: Readings) -> None:
     noted: Modules = seen.modules
     if noted.training:
         readings.put("program.model.training", "hook", mode(noted) if whole else early)
-    norms = noted.norms[True] or noted.norms[False]
+    norms = noted.norms[bool(noted.norms[True]) or True in noted.training]
     readings.put("program.model.batch_norm", "hook", (", ".join(sorted(norms)) or None) if whole else early)
     if noted.attention:
         readings.put("program.model.attention", "hook", ", ".join(sorted(noted.attention)))
