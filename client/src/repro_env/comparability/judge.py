@@ -11,7 +11,7 @@ from .levels import Answer, Level, Question, Scope, SetBy
 from .policy import NO_POLICY, Levels, Policy
 from .reading import Facts
 from .remedy import what_would_raise
-from .rule import AnyRule, Condition, Distinction
+from .rule import RUN_IT, STATE_IT, AnyRule, Condition, Distinction
 from .rules import RULESET
 from .vector import FAILS, FALLBACK, NOT_APPLIED, READ, UNREAD, UNSETTLED, VARIES, Entry, Vector, project, rules_of
 from .verdict import Assumption, Reason, Verdict
@@ -155,5 +155,6 @@ def _assumptions(undecided: list[Found], scope: Scope) -> tuple[Assumption, ...]
         rows.append(Assumption(
             rule=item.rule.id, layer=item.rule.layer, cause=item.rule.cause, lowers=counts_unread(item, scope),
             guaranteed=item.levels.guaranteed, lacking={side: facts for side, facts in lacking.items() if facts},
-            capture_how=item.rule.capture_how))
+            capture_how=STATE_IT if scope is Scope.PROCESS and item.rule.capture_how == RUN_IT
+            else item.rule.capture_how))
     return tuple(sorted(rows, key=lambda row: (not row.lowers, row.guaranteed)))

@@ -48,6 +48,12 @@ Projection = Callable[[Facts], Any]
 Holds = Callable[[Facts], Optional[Fails]]
 
 
+#: how most facts of a program get read, and what is left to do where that was done.
+RUN_IT = "run the program under `repro-env run`"
+STATE_IT = ("nothing in the program told it: what you know, state with `repro-env run --declare NAME=VALUE`; what "
+            "settles it otherwise, `repro-env rules RULE` says")
+
+
 @dataclass(frozen=True)
 class Rule:
     """What both kinds carry.
@@ -71,7 +77,7 @@ class Rule:
     set_by: SetBy = SetBy.MACHINE
     questions: tuple[Question, ...] = ALL_QUESTIONS
     subsumes: tuple[str, ...] = ()
-    capture_how: str = "run the program under `repro-env run`"
+    capture_how: str = RUN_IT
 
     def __post_init__(self) -> None:
         if self.cause not in CAUSES:

@@ -8,7 +8,7 @@ from ...fingerprint.facts import is_captured
 from ..acting import UNUSED, all_hold, imported, in_process, on_gpu, present, using, variable
 from ..levels import Level, SetBy
 from ..reading import Facts
-from ..rule import AnyRule, Condition, Distinction, Fails, Projection
+from ..rule import RUN_IT, AnyRule, Condition, Distinction, Fails, Projection
 from ..versions import release
 
 _DOCS = "PyTorch documentation, torch.use_deterministic_algorithms"
@@ -162,11 +162,11 @@ def transformer_engine(facts: Facts) -> Fails | None:
 
 def _condition(rule_id: str, cause: str, why: str, holds: Callable[[Facts], Fails | None], *, remedy: str,
                source: tuple[str, ...], expected: Level = Level.BITWISE, confidence: str = "documented",
-               effect: str = "two runs of one program may differ from the first step on, at rounding level"
-               ) -> Condition:
+               effect: str = "two runs of one program may differ from the first step on, at rounding level",
+               capture_how: str = RUN_IT) -> Condition:
     return Condition(id=rule_id, layer="determinism", cause=cause, set_by=SetBy.PROGRAM, guaranteed=Level.CURVE,
                      expected=expected, possible=Level.BITWISE, why=why, effect=effect, remedy=remedy,
-                     confidence=confidence, source=source, holds=holds)
+                     confidence=confidence, source=source, holds=holds, capture_how=capture_how)
 
 
 _STRICT = "call torch.use_deterministic_algorithms(True) before the first step"
@@ -236,6 +236,7 @@ RULES: tuple[AnyRule, ...] = (
     _condition("known-nondeterministic-kernel", "nondeterministic_kernel", "{detail} does not repeat {side}",
                known_kernels, expected=Level.CURVE, confidence="observed",
                remedy="replace the kernel by a deterministic one, or compare curves over repeats",
+               capture_how=_STRICT + ", or run with one thread: then the kernels need not be known",
                source=("NVIDIA framework-reproducibility, list of ops", "pytorch documentation, list of ops")),
     _condition("cudnn-autotune", "cudnn_autotune", "{detail} {side}: kernels are chosen by timing", autotuning,
                expected=Level.CURVE, remedy="set torch.backends.cudnn.benchmark = False",

@@ -9,7 +9,8 @@ from ..levels import Level, SetBy
 from ..reading import Facts
 from ..rule import PROGRAM_QUESTIONS, AnyRule, Condition, Distinction, Fails, Projection
 
-_DECLARE = "run the program under `repro-env run`; what it does not record of data and loader, compare by hand"
+_DECLARE = ("run the program under `repro-env run --watch loaders`; what it does not record, state with --declare, as "
+            "in data.dataset_digest=sha256:...")
 #: declared names that other rules read.
 _READ_ELSEWHERE = frozenset(("iommu", "acs", "determinism-set"))
 
