@@ -176,3 +176,27 @@ print(sorted(set(sys.modules) - before - {{"__future__"}}))
 """, observed=False)
 
     assert ended.stdout.strip() == "['repro_env', 'repro_env.version']", ended.stderr
+
+
+def test_what_each_thread_has_for_itself_is_that_of_the_thread_that_computed(started: Start,
+                                                                             script: Callable[..., str]) -> None:
+    ended = started(sys.executable, script("""
+import threading, torch
+def train():
+    torch.set_num_threads(1)
+    torch.set_flush_denormal(True)
+    model = torch.nn.Linear(2, 2)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    model(torch.ones(1, 2)).sum().backward()
+    optimizer.step()
+torch.set_num_threads(2)
+thread = threading.Thread(target=train)
+thread.start()
+thread.join()
+"""))
+
+    first, last = ended.of("process"), ended.of("exit")
+    assert first["stack"]["precision"]["flush_to_zero"] is True
+    assert first["stack"]["threads"]["openmp"] == 1
+    assert last["capture"]["drift"] == []
+    assert last["digests"]["stack"] == first["digests"]["stack"]

@@ -7,6 +7,8 @@ one; which of it may be believed at which moment is decided here.
 
 from __future__ import annotations
 
+import _thread
+
 from ..fingerprint.facts import is_unread, unread
 from ..guard import pass_on
 
@@ -28,11 +30,15 @@ _GROWING = ("determinism.compile_cache", "determinism.inductor", "determinism.no
             "determinism.sdp_priority")
 
 
+#: facts that each thread has for itself: those of the thread that was seen to compute count.
+_OF_THREAD = ("precision.flush_to_zero", "threads.openmp", "threads.openmp_pools")
+
+
 class Seen:
     """What the hooks of a watched process noticed before the look; ``observe()`` alone knows nothing of it."""
 
-    __slots__ = ("at_first_step", "autocast", "group", "jax", "layout", "meshes", "modules", "rank", "settled",
-                 "sharded_optimizer", "torch_seed_at_import", "whole_pass")
+    __slots__ = ("at_first_step", "autocast", "group", "jax", "layout", "meshes", "modules", "of_thread", "rank",
+                 "settled", "sharded_optimizer", "thread", "torch_seed_at_import", "whole_pass")
 
     def __init__(self) -> None:
         self.settled = False  #: the program has computed: a step, a forward pass, or it is over
@@ -47,6 +53,17 @@ class Seen:
         self.sharded_optimizer = False  #: the optimizer that stepped keeps its states in shards
         self.layout: dict[str, Any] = {}  #: facts of program.layout, also once process group and model are gone
         self.at_first_step: dict[str, Any] | None = None  #: switches and counts at the first look that counts
+
+        self.thread: int | None = None  #: that of the first look that counts
+        self.of_thread: dict[str, Any] = {}  #: what it had for itself
+
+    def note_thread(self, facts: dict[str, Any]) -> None:
+        """Note what the thread of the first look that counts has for itself; a look in another one keeps to that."""
+        here = _thread.get_ident()
+        if self.thread is None:
+            self.thread, self.of_thread = here, {path: facts[path] for path in _OF_THREAD if path in facts}
+        elif self.thread != here:
+            facts.update(self.of_thread)
 
     def note_autocast(self, dtype: str | None) -> None:
         """Note the autocast region of one forward pass; a dtype once seen stays."""
@@ -127,6 +144,10 @@ def read(system: System, seen: Seen) -> Readings:
             group(system, seen, readings)
         except Exception as error:  # noqa: BLE001 - as above, for what lies between two facts
             readings.fail(path, error)
+        if seen.thread is not None:
+            seen.note_thread(readings.facts)
+    if seen.settled:
+        seen.note_thread(readings.facts)
     readings.put("determinism.changed", "torch", seen.changed(readings.facts))
     if not seen.settled:
         _withhold_early(readings)
