@@ -5,9 +5,11 @@ Servers of tests listen on loopback and are real; whatever else opens a connecti
 
 from __future__ import annotations
 
+import atexit
 import os
 import shutil
 import socket
+import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -63,6 +65,16 @@ def _environment(_session_environment: Path, monkeypatch: pytest.MonkeyPatch) ->
     clean_environment(monkeypatch, home)
     yield
     shutil.rmtree(home, ignore_errors=True)
+
+
+@pytest.fixture(autouse=True)
+def _no_look_at_the_end_of_the_tests() -> Iterator[None]:
+    """A test that observes this very process leaves nothing to do when the tests end."""
+    yield
+    observer = sys.modules.get("repro_env.process")
+    if observer is not None:
+        atexit.unregister(observer._exit_look)
+        observer.STATE.exit_armed = False
 
 
 @pytest.fixture(autouse=True)
