@@ -161,12 +161,13 @@ GARBAGE = {
 
 
 @pytest.mark.parametrize("text", GARBAGE.values(), ids=GARBAGE.keys())
-def test_a_mebibyte_of_one_kind_takes_each_importer_less_than_a_second(text):
+def test_no_importer_reads_a_mebibyte_of_one_kind_over_and_over(text):
+    """Each takes well under a second; one that looks back at every line takes minutes."""
     pasted = Text(text, tuple(plain.lines(text)))
     for importer in importers.IMPORTERS:
         start = time.process_time()
         importer.read(pasted)
-        assert time.process_time() - start < 1.0, importer.NAME
+        assert time.process_time() - start < 20.0, importer.NAME
 
 
 def test_long_list_makes_a_document():

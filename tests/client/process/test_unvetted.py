@@ -7,12 +7,8 @@ import sysconfig
 from pathlib import Path
 from typing import Any
 
-import numpy as np  # noqa: F401 - its extensions are mapped, as are those of the next two
-import pydantic  # noqa: F401
 import pytest
-import sqlalchemy  # noqa: F401
 import torch
-import yaml  # noqa: F401
 from compiled import distribution, shared_library
 
 from repro_env.probes import elf, inprocess
@@ -51,9 +47,9 @@ def build_id(path: Path) -> str:
 
 
 def test_this_test_environment_lists_nothing() -> None:
-    facts = inprocess.read(Host(), settled()).facts
-    assert sum(path.endswith(".so") for path in System().mapped_files()) > 50
-    assert facts["libraries.unvetted_kernels"] == []
+    program = ("import numpy, pydantic, sqlalchemy, torch, yaml\n" + LOOK
+               + "assert sum(path.endswith('.so') for path in before) > 40, before\n")
+    assert look(program=program)["libraries.unvetted_kernels"] == []
 
 
 def test_a_kernel_built_on_the_spot_is_listed_whatever_it_links(tmp_path: Path) -> None:
