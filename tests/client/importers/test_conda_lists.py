@@ -111,7 +111,7 @@ def test_export_names_no_channel():
 
 ADDRESSES = """@EXPLICIT
 https://conda.example.org/conda-forge/linux-64/numpy-1.26.4-py311h64a7726_0.conda#a502d7aad449a1206efb366d6a12c52d
-https://repo.anaconda.com/pkgs/main/linux-64/mkl-2023.1.0-h213fc3f_46344.conda
+https://repo.example.com/pkgs/main/linux-64/mkl-2023.1.0-h213fc3f_46344.conda
 https://conda.example.org/pytorch/linux-64/pytorch-2.1.2-py3.11_cuda12.1_cudnn8.9.2_0.tar.bz2
 https://conda.example.org/conda-forge/noarch/typing_extensions-4.12.2-pyha770c72_0.conda
 """

@@ -140,7 +140,7 @@ def test_amds_device():
     assert (found["vendor"], found["compute_capability"], found["mig_profile"]) == ("amd", None, None)
 
 
-def test_a_placeholder_is_no_name():
+def test_a_word_that_stands_for_no_name_is_none():
     assert devices(gpu="[GPU data not available]", gpu_count=1) == NOT_RECORDED
 
 
