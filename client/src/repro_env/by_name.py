@@ -10,6 +10,8 @@ from __future__ import annotations
 import os
 import sys
 
+from .import_hook import found_by_others
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
@@ -29,7 +31,7 @@ class Finder:
     def find_spec(self, name: str, path: Any = None, target: Any = None) -> Any:
         """Return a spec that hands out the running module; ``None`` for what is not ours, or is run as a program."""
         if name == NAME:
-            self._ours = self._is_ours(self._elsewhere(name, path, target))
+            self._ours = self._is_ours(found_by_others(self, name, path, target))
         elif not name.startswith(NAME + ".") or name == f"{NAME}.__main__":
             return None
         if not self._ours:
@@ -42,16 +44,6 @@ class Finder:
         if name == NAME:
             spec.submodule_search_locations = list(running.__path__)
         return spec
-
-    def _elsewhere(self, name: str, path: Any, target: Any) -> Any:
-        """Return what the program would import without us."""
-        for finder in list(sys.meta_path):
-            find = getattr(finder, "find_spec", None)
-            if finder is not self and find is not None:
-                spec = find(name, path, target)
-                if spec is not None:
-                    return spec
-        return None
 
     @staticmethod
     def _is_ours(spec: Any) -> bool:

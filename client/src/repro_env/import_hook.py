@@ -15,6 +15,17 @@ if TYPE_CHECKING:
     from typing import Any
 
 
+def found_by_others(own: Any, name: str, path: Any, target: Any) -> Any:
+    """Return the spec that the finders beside ``own`` give for a module; ``None`` where none has it."""
+    for finder in list(sys.meta_path):
+        find = getattr(finder, "find_spec", None)
+        if finder is not own and find is not None:
+            spec = find(name, path, target)
+            if spec is not None:
+                return spec
+    return None
+
+
 class ImportHook:
     """Calls back after a module was executed; finds nothing itself, and leaves loader and spec as they were."""
 
@@ -28,21 +39,12 @@ class ImportHook:
             return None
         self._busy = True
         try:
-            spec = self._others(name, path, target)
+            spec = found_by_others(self, name, path, target)
         finally:
             self._busy = False
         if spec is not None and spec.loader is not None:
             self._listen(name, spec.loader)
         return spec
-
-    def _others(self, name: str, path: Any, target: Any) -> Any:
-        for finder in list(sys.meta_path):
-            find = getattr(finder, "find_spec", None)
-            if finder is not self and find is not None:
-                spec = find(name, path, target)
-                if spec is not None:
-                    return spec
-        return None
 
     def _listen(self, name: str, loader: Any) -> None:
         original = getattr(loader, "exec_module", None)
