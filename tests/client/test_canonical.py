@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from hanging import HANGING_S
 from hypothesis import given
 from hypothesis import strategies as st
 from strategies import ANY_JSON, CANONICAL
@@ -272,10 +273,6 @@ ADVERSARIAL: dict[str, bytes] = {
     "one long string": b'"' + b"x" * ROOM + b'"',
     "one long wide string": ('"' + "é" * (ROOM // 2) + '"').encode(),
 }
-
-
-#: far above what any of these takes (under a second on a quiet machine), far below what a quadratic reader would.
-HANGING_S = 20
 
 
 @pytest.mark.parametrize("data", ADVERSARIAL.values(), ids=ADVERSARIAL)

@@ -75,7 +75,7 @@ def test_the_whole_exchange_is_bounded(answer: Answer) -> None:
         took = time.monotonic() - started
     assert server.requests, "the fault did not happen"
     assert caught.value.retry
-    assert TIMEOUT_S <= took < TIMEOUT_S + 0.5
+    assert TIMEOUT_S <= took < TIMEOUT_S + 10
 
 
 def test_a_server_that_never_accepts_is_bounded() -> None:
@@ -95,7 +95,7 @@ def test_a_server_that_never_accepts_is_bounded() -> None:
         for other in waiting:
             other.close()
     assert caught.value.retry
-    assert time.monotonic() - started < TIMEOUT_S + 0.5
+    assert time.monotonic() - started < TIMEOUT_S + 10
 
 
 def test_an_endless_answer_is_cut_by_size() -> None:

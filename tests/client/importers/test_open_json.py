@@ -6,6 +6,7 @@ import json
 import time
 
 import pytest
+from hanging import HANGING_S
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -90,7 +91,7 @@ def test_odd_numbers_raise_nothing(number):
     ["{\n" * 300_000, '"' * 1_000_000, '{"a": "' + "\\" * 900_000, "[1," * 300_000, '{"a": "' + 'x"y' * 300_000],
     ids=["openings", "quotes", "backslashes", "lists", "broken text"],
 )
-def test_a_mebibyte_takes_less_than_a_second(text):
+def test_no_mebibyte_keeps_the_reader_busy(text):
     start = time.process_time()
     find(text)
-    assert time.process_time() - start < 1.0
+    assert time.process_time() - start < HANGING_S

@@ -6,6 +6,7 @@ import contextlib
 import time
 
 import pytest
+from hanging import HANGING_S
 from importing import document_of, dump_text, notes_of, stack_of
 
 from repro_env import importers
@@ -78,12 +79,12 @@ def test_keys_out_of_order_are_words():
 
 
 @pytest.mark.parametrize("piece", ["PyTorch version: 1.0 Is debug build: False OS: x ", "PyTorch version: ", "OS: "])
-def test_a_line_of_a_mebibyte_takes_less_than_a_second(piece):
+def test_no_line_of_a_mebibyte_keeps_the_reader_busy(piece):
     text = (piece * (1 << 20))[: (1 << 20) - 10]
-    begun = time.perf_counter()
+    begun = time.process_time()
     with contextlib.suppress(UnknownFormat):
         importers.detect(text)
-    assert time.perf_counter() - begun < 2
+    assert time.process_time() - begun < HANGING_S
 
 
 # Words of loggers before each line
@@ -159,10 +160,10 @@ def test_strings_side_by_side_are_one():
         "GCC: gcc (GCC) 9.3.0", "CUDA available: True"]
 
 
-def test_object_without_an_end_takes_less_than_a_second():
-    begun = time.perf_counter()
+def test_object_without_an_end_does_not_keep_the_reader_busy():
+    begun = time.process_time()
     python_repr.lines("{'sys.platform': " + "'a': '" * 10_000)
-    assert time.perf_counter() - begun < 1
+    assert time.process_time() - begun < HANGING_S
 
 
 def test_first_reports_of_lightning_mark_neither_titles_nor_rows():

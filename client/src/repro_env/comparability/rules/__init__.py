@@ -48,4 +48,4 @@ RULES: tuple[AnyRule, ...] = (
 RULES_BY_ID: dict[str, AnyRule] = {rule.id: rule for rule in RULES}
 
 #: Name of this rule set; recorded in every verdict and key, raised whenever a rule or level changes.
-RULESET = "2026.11.10"
+RULESET = "2026.11.30"
