@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Callable, Optional, Union
 
@@ -117,3 +118,28 @@ class Condition(Rule):
 
 
 AnyRule = Union[Distinction, Condition]
+
+
+def by_id(rules: Iterable[AnyRule]) -> dict[str, AnyRule]:
+    """Return rules by id; raise ``ValueError`` for an id used twice, an unknown rule subsumed, or a ring of them."""
+    found: dict[str, AnyRule] = {}
+    for rule in rules:
+        if rule.id in found:
+            raise ValueError(f"rule {rule.id} stands twice in the rule set ({found[rule.id].layer}, {rule.layer})")
+        found[rule.id] = rule
+    done: set[str] = set()
+    for name in found:
+        _follow(name, found, (), done)
+    return found
+
+
+def _follow(name: str, rules: dict[str, AnyRule], path: tuple[str, ...], done: set[str]) -> None:
+    if name in path:
+        ring = " -> ".join((*path[path.index(name):], name))
+        raise ValueError(f"rules subsume each other in a ring: {ring}; of two differences one is the cause")
+    if name not in rules:
+        raise ValueError(f"rule {path[-1]} subsumes {name!r}, which is no rule")
+    if name not in done:
+        for lesser in rules[name].subsumes:
+            _follow(lesser, rules, (*path, name), done)
+        done.add(name)

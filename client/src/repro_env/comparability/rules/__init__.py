@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..rule import AnyRule
+from ..rule import AnyRule, by_id
 from . import (
     accelerators,
     collectives,
@@ -45,7 +45,7 @@ RULES: tuple[AnyRule, ...] = (
     *driver.RULES,
     *interpreter.RULES,
 )
-RULES_BY_ID: dict[str, AnyRule] = {rule.id: rule for rule in RULES}
+RULES_BY_ID: dict[str, AnyRule] = by_id(RULES)
 
 #: Name of this rule set; recorded in every verdict and key, raised whenever a rule or level changes.
 RULESET = "2026.11.30"
