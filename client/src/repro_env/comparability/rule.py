@@ -51,8 +51,10 @@ Holds = Callable[[Facts], Optional[Fails]]
 
 #: how most facts of a program get read, and what is left to do where that was done.
 RUN_IT = "run the program under `repro-env run`"
-STATE_IT = ("nothing in the program told it: what you know, state with `repro-env run --declare NAME=VALUE`; what "
-            "settles it otherwise, `repro-env rules RULE` says")
+STATE_IT = ("the program did not tell it: state what you know with `repro-env run --declare NAME=VALUE`, or look up "
+            "what settles it with `repro-env explain RULE`")
+#: where both sides were read and only the effect of what differs is not known.
+SAME_IT = "one side sets or loads something that the other does not, and its effect is not known: make it the same"
 
 
 @dataclass(frozen=True)
