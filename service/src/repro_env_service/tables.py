@@ -1,4 +1,4 @@
-"""The tables. ``parts``, ``observations`` and ``manifests`` hold what was received and are only ever added to.
+"""The tables. ``parts``, ``observations``, ``manifests`` and ``policies`` hold what was received and are only added to.
 
 ``runs``, ``vectors``, ``projections``, ``vector_classes`` and ``vector_lacks`` are an index: all of it can be made
 again from the former (``folding.refresh_stale``). Digests are ``sha256:<hex>``, times RFC 3339 UTC text.
@@ -163,3 +163,20 @@ class Project(Base):
     level: Mapped[str] = mapped_column(String(16))
     question: Mapped[str] = mapped_column(String(16))
     updated_at: Mapped[str] = mapped_column(String(32))
+
+
+class PolicyVersion(Base):
+    """One version of a project's policy: versions count from 1 and the highest is in force.
+
+    ``content`` is what was sent, compressed canonical bytes, and ``content_digest`` is over those; ``digest`` is over
+    what acts alone (``repro_env.comparability.policy``), as it was when the version was stored.
+    """
+
+    __tablename__ = "policies"
+    project: Mapped[str] = mapped_column(String(128), primary_key=True)
+    version: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+    name: Mapped[str] = mapped_column(String(128))
+    digest: Mapped[str] = mapped_column(DIGEST)
+    content_digest: Mapped[str] = mapped_column(DIGEST)
+    content: Mapped[bytes] = mapped_column(LargeBinary)
+    received_at: Mapped[str] = mapped_column(String(32))
