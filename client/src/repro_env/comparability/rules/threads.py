@@ -10,6 +10,9 @@ from ..levels import Level, SetBy
 from ..reading import Facts, Missing
 from ..rule import AnyRule, Condition, Distinction, Fails, Projection
 
+#: what a sparse list of pools does not say.
+_NOT_SAID = {"unread": "not-recorded"}
+
 
 @on_cpu
 @using("torch")
@@ -31,7 +34,7 @@ def pools(what: str) -> Projection:
         found = facts.read("threads.blas_pools")
         if not found:
             return unknown_blas(facts)
-        return sorted({f"{pool['library']} {inner(pool[what], 'threads.blas_pools')}" for pool in found})
+        return sorted({f"{pool['library']} {inner(pool.get(what, _NOT_SAID), 'threads.blas_pools')}" for pool in found})
     return project
 
 
