@@ -121,7 +121,7 @@ def _policy(path: str | None) -> Policy:
     from ..comparability.rules import RULES_BY_ID
 
     try:
-        return Policy.parse(parse(reading.read_bytes(path)), frozenset(RULES_BY_ID))
+        return Policy.parse(parse(reading.read_bytes(path)), RULES_BY_ID)
     except InvalidDocument as error:
         raise InvalidDocument(f"{path}: {error.field}", error.problem) from error
 

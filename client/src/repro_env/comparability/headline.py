@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from .levels import Level, Question, Scope
 from .policy import Levels
-from .verdict import Assumption, Reason
+from .verdict import Assumption, Confound, Reason, Varied
+from .wording import brief
 
 _COMPARE = {
     Level.BITWISE: "Comparable bit by bit",
@@ -15,8 +18,20 @@ _COMPARE = {
 _REPEAT = {
     Level.BITWISE: "Should repeat bit by bit",
     Level.CURVE: "Should repeat as curves, not bit by bit",
-    Level.STATISTICAL: "Should repeat only statistically, over several seeds",
+    Level.STATISTICAL: "Should not repeat, only agree statistically over several seeds",
     Level.NONE: "Not a repetition",
+}
+_RESUME = {
+    Level.BITWISE: "Should continue bit by bit",
+    Level.CURVE: "Should continue the curve, not bit by bit",
+    Level.STATISTICAL: "Should not continue the run, only agree statistically over several seeds",
+    Level.NONE: "Not a continuation",
+}
+_WORDS = {Question.COMPARE: _COMPARE, Question.REPEAT: _REPEAT, Question.RESUME: _RESUME}
+_EQUAL = {
+    Question.COMPARE: "Same environment, so a difference between the results is not its doing",
+    Question.REPEAT: "Nothing differs, so these two must give the same bits",
+    Question.RESUME: "Nothing differs, so the second must go on with the bits of the first",
 }
 _GUARANTEED = {
     Level.BITWISE: "guaranteed bit by bit",
@@ -29,9 +44,15 @@ _OUTSIDE = "whether the program repeats was not observed"
 
 
 def headline(question: Question, scope: Scope, ends: Levels, reasons: tuple[Reason, ...],
-             assumes: tuple[Assumption, ...], waived: tuple[tuple[str, str], ...] = ()) -> str:
-    """Say the expected level and the first reason, else what is guaranteed, and what was not observed."""
-    clauses = [_found(question, scope, ends, reasons, assumes)]
+             assumes: tuple[Assumption, ...], waived: tuple[tuple[str, str], ...] = (), *,
+             varied: tuple[Varied, ...] = (), confounds: tuple[Confound, ...] = ()) -> str:
+    """Say the expected level and the root of the first reason, else what is guaranteed, and what was not observed.
+
+    What differs on purpose is named, and said of the reason that moves together with it.
+    """
+    words = " and ".join(row.word for row in varied if row.differences)
+    clauses = [_found(question, scope, ends, reasons, assumes, purpose=words,
+                      confounds={item.rule for item in confounds})]
     if waived:
         clauses.append(f"the policy waives {', '.join(rule for rule, _ in waived)}")
     if scope is Scope.STACK:
@@ -40,22 +61,40 @@ def headline(question: Question, scope: Scope, ends: Levels, reasons: tuple[Reas
 
 
 def _found(question: Question, scope: Scope, ends: Levels, reasons: tuple[Reason, ...],
-           assumes: tuple[Assumption, ...]) -> str:
-    words = _COMPARE if question is Question.COMPARE else _REPEAT
+           assumes: tuple[Assumption, ...], *, purpose: str, confounds: set[str]) -> str:
+    words = _WORDS[question]
+    also = f"; varied on purpose: {purpose}" if purpose else ""
     first = next((reason for reason in reasons if reason.guaranteed < Level.BITWISE), None)
     if first is not None:
-        if first.expected_level < Level.BITWISE:
-            return f"{words[ends.expected]}: {first.why.rstrip('.')}"
-        return f"{words[Level.BITWISE]} as far as is known, but {_GUARANTEED[ends.guaranteed]}: {first.why.rstrip('.')}"
+        cause = root_of(first, {reason.rule: reason for reason in reasons})
+        said = brief(cause.why, cause.expected, cause.observed)
+        if purpose and cause.rule in confounds:
+            also = f", which moves together with what varies on purpose ({purpose})"
+        if ends.expected < Level.BITWISE:
+            return f"{words[ends.expected]}: {said}{also}"
+        return f"{words[Level.BITWISE]} as far as is known, but {_GUARANTEED[ends.guaranteed]}: {said}{also}"
     lowering = sum(item.lowers for item in assumes)
     if ends.guaranteed < Level.BITWISE and lowering:
-        return (f"No difference found, but {_count(lowering)} not be made for lack of facts; "
-                f"{_GUARANTEED[ends.guaranteed]} so far")
-    if scope is Scope.STACK:
-        return "Same stack"
-    if question is Question.COMPARE:
-        return "Same environment, so a difference between the results is not its doing"
-    return "Nothing differs, so these two must give the same bits"
+        return (f"No difference that matters was found, but {_count(lowering)} not be made for lack of facts; "
+                f"{_GUARANTEED[ends.guaranteed]} so far{also}")
+    if purpose:
+        return f"Same {'stack' if scope is Scope.STACK else 'environment'} but for what varies on purpose ({purpose})"
+    return "Same stack" if scope is Scope.STACK else _EQUAL[question]
+
+
+def root_of(reason: Reason, by_rule: Mapping[str, Reason]) -> Reason:
+    """Return the reason that ``reason`` follows from, through others too; itself where it follows from none.
+
+    A suspicion, which lowers nothing, is never the root of what lowers something; a ring ends where it closes.
+    """
+    seen = {reason.rule}
+    while reason.implied_by is not None and reason.implied_by not in seen:
+        above = by_rule.get(reason.implied_by)
+        if above is None or (above.guaranteed is Level.BITWISE and reason.guaranteed < Level.BITWISE):
+            break
+        seen.add(above.rule)
+        reason = above
+    return reason
 
 
 def _count(number: int) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from typing import Any
 
 from .headline import headline
 from .ignored import ignored_differences
@@ -11,10 +12,27 @@ from .levels import Answer, Level, Question, Scope, SetBy
 from .policy import NO_POLICY, Levels, Policy
 from .reading import Facts
 from .remedy import what_would_raise
-from .rule import RUN_IT, STATE_IT, AnyRule, Condition, Distinction
+from .rule import RUN_IT, SAME_IT, STATE_IT, AnyRule, Condition, Distinction
 from .rules import RULESET
-from .vector import FAILS, FALLBACK, NOT_APPLIED, READ, UNREAD, UNSETTLED, VARIES, Entry, Vector, project, rules_of
-from .verdict import Assumption, Reason, Verdict
+from .vector import (
+    FAILS,
+    FALLBACK,
+    NOT_APPLIED,
+    PROGRAM_RULES,
+    READ,
+    UNREAD,
+    UNSETTLED,
+    VARIES,
+    Entry,
+    Vector,
+    project,
+    project_program,
+    rules_of,
+)
+from .verdict import Assumption, Confound, Difference, Reason, Varied, Verdict
+from .wording import failing, singular
+
+_UNTOUCHED = Levels(Level.BITWISE, Level.BITWISE, Level.BITWISE)
 
 
 @dataclass(frozen=True)
@@ -46,7 +64,8 @@ def judge(expected: Facts, observed: Facts, *, question: Question = Question.COM
     scope = Scope.PROCESS if expected.scope is observed.scope is Scope.PROCESS else Scope.STACK
     verdict = judge_vectors(project(expected, question), project(observed, question), scope=scope,
                             question=question, level=level, policy=policy)
-    return replace(verdict, ignored=ignored_differences(expected, observed))
+    unjudged = program_of(project_program(expected), project_program(observed)) if question is Question.COMPARE else ()
+    return replace(verdict, ignored=ignored_differences(expected, observed), varied=(*verdict.varied, *unjudged))
 
 
 def judge_vectors(left: Vector, right: Vector, *, scope: Scope, question: Question = Question.COMPARE,
@@ -55,17 +74,65 @@ def judge_vectors(left: Vector, right: Vector, *, scope: Scope, question: Questi
     asked = question.default_level if level is None else level
     found = find(left, right, question, policy)
     ends = three_ends(found, scope)
-    counted = [item for item in found if item.rule.id not in policy.waive]
+    counted = [item for item in found if item.rule.id not in policy.waive and not policy.varies(item.rule)]
     reasons = _reasons([item for item in counted if item.bites])
     assumes = _assumptions([item for item in counted if item.undecided], scope)
     read = min((item.levels.guaranteed for item in found if item.bites), default=Level.BITWISE)
     waived = tuple((item.rule.id, policy.waive[item.rule.id]) for item in found if item.rule.id in policy.waive)
+    varied = differing_on_purpose(found, policy)
+    mixed = confounds(counted, reasons, varied)
     return Verdict(
         question=question, scope=scope, level=asked, answer=answer_for(ends, read, asked), guaranteed=ends.guaranteed,
         expected=ends.expected, possible=ends.possible,
-        headline=headline(question, scope, ends, reasons, assumes, waived), reasons=reasons, assumes=assumes,
+        headline=headline(question, scope, ends, reasons, assumes, waived, varied=varied, confounds=mixed),
+        reasons=reasons, assumes=assumes,
         raises=what_would_raise(ends, reasons, assumes), ignored=(), waived=waived,
-        ruleset=RULESET, policy=policy.digest)
+        ruleset=RULESET, policy=policy.digest, varied=varied, confounds=mixed,
+        terms=policy.to_json() if policy is not NO_POLICY else {})
+
+
+#: the word under which ``compare`` lists what it does not judge.
+PROGRAM = "program"
+
+
+def program_of(left: Vector, right: Vector) -> tuple[Varied, ...]:
+    """Return what a comparison of stacks leaves to the user: code, configuration, seeds, data. Nothing where equal."""
+    found = [Found(rule, _UNTOUCHED, left[rule.id], right[rule.id]) for rule in PROGRAM_RULES
+             if isinstance(rule, Distinction)]
+    differences = tuple(_difference(item) for item in found if item.bites)
+    return (Varied(PROGRAM, differences),) if differences else ()
+
+
+def differing_on_purpose(found: list[Found], policy: Policy) -> tuple[Varied, ...]:
+    """Return what the policy declares to vary, a row a word, with the differences found under it."""
+    if not policy.vary:
+        return ()
+    under: dict[str, list[Found]] = {word: [] for word in policy.vary}
+    for item in found:
+        if policy.varies(item.rule):
+            under[policy.varied[item.rule.id]].append(item)
+    return tuple(Varied(word, tuple(_difference(item) for item in items if item.bites),
+                        tuple(item.rule.id for item in items if item.undecided)) for word, items in under.items())
+
+
+def confounds(counted: list[Found], reasons: tuple[Reason, ...], varied: tuple[Varied, ...]) -> tuple[Confound, ...]:
+    """Return the undeclared differences between two sides that differ in a declared variable.
+
+    Two sides cannot tell such a difference from the declared one, so each is named, but for what another one implies.
+    """
+    words = tuple(item.word for item in varied if item.differences)
+    if not words:
+        return ()
+    apart = {item.rule.id for item in counted
+             if item.bites and (isinstance(item.rule, Distinction) or item.left.state != item.right.state)}
+    return tuple(Confound(reason.rule, reason.why, words) for reason in reasons
+                 if reason.rule in apart and reason.guaranteed < Level.BITWISE and reason.implied_by is None)
+
+
+def _difference(item: Found) -> Difference:
+    rule: Any = item.rule
+    shown = _show(rule, item.left), _show(rule, item.right)
+    return Difference(rule.id, singular(rule.why.format(expected=shown[0], observed=shown[1])), *shown)
 
 
 def find(left: Vector, right: Vector, question: Question = Question.COMPARE, policy: Policy = NO_POLICY
@@ -125,11 +192,10 @@ def _reason(item: Found, implied_by: str | None) -> Reason:
     else:
         details = _failing(item)
         shown = [details.get("expected", ""), details.get("observed", "")]
-        side = "both" if len(details) == 2 else next(iter(details))
-        detail = "; ".join(dict.fromkeys(details.values()))
-        why = rule.why.format(detail=detail, side=f"on {'both sides' if side == 'both' else 'the ' + side + ' side'}")
-    return Reason(rule=rule.id, layer=rule.layer, cause=rule.cause, why=why, expected=shown[0], observed=shown[1],
-                  guaranteed=item.levels.guaranteed, expected_level=item.levels.expected,
+        detail, side = failing(details)
+        why = rule.why.format(detail=detail, side=side)
+    return Reason(rule=rule.id, layer=rule.layer, cause=rule.cause, why=singular(why), expected=shown[0],
+                  observed=shown[1], guaranteed=item.levels.guaranteed, expected_level=item.levels.expected,
                   possible=item.levels.possible, effect=rule.effect, remedy=rule.remedy, confidence=rule.confidence,
                   source=rule.source, implied_by=implied_by)
 
@@ -147,6 +213,13 @@ def _show(rule: Distinction, item: Entry) -> str:
     return rule.show(item.value)
 
 
+def _capture_how(item: Found, scope: Scope) -> str:
+    """Say how to settle a rule; where raw facts stand in for an effect on both sides, no capture can."""
+    if counts_unread(item, scope) and not item.left.lacking and not item.right.lacking:
+        return SAME_IT
+    return STATE_IT if scope is Scope.PROCESS and item.rule.capture_how == RUN_IT else item.rule.capture_how
+
+
 def _assumptions(undecided: list[Found], scope: Scope) -> tuple[Assumption, ...]:
     """List the rules that unread facts leave open, those that lower ``guaranteed`` most first."""
     rows = []
@@ -155,6 +228,5 @@ def _assumptions(undecided: list[Found], scope: Scope) -> tuple[Assumption, ...]
         rows.append(Assumption(
             rule=item.rule.id, layer=item.rule.layer, cause=item.rule.cause, lowers=counts_unread(item, scope),
             guaranteed=item.levels.guaranteed, lacking={side: facts for side, facts in lacking.items() if facts},
-            capture_how=STATE_IT if scope is Scope.PROCESS and item.rule.capture_how == RUN_IT
-            else item.rule.capture_how))
+            capture_how=_capture_how(item, scope)))
     return tuple(sorted(rows, key=lambda row: (not row.lowers, row.guaranteed)))

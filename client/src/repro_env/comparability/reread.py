@@ -7,7 +7,7 @@ from typing import Any, Callable
 
 from ..errors import InvalidDocument
 from .levels import Answer, Level, Question, Scope
-from .verdict import Assumption, Ignored, Reason, Step, Verdict
+from .verdict import Assumption, Confound, Difference, Evidence, Ignored, Reason, Step, Varied, Verdict
 
 _WORDS: dict[str, Callable[[Any], Any]] = {
     "question": Question, "scope": Scope, "answer": Answer, "level": Level.parse, "guaranteed": Level.parse,
@@ -21,10 +21,24 @@ def verdict(value: dict[str, Any]) -> Verdict:
               "assumes": _rows(value, "assumes", Assumption, ("guaranteed",)),
               "raises": _rows(value, "raises", Step, ("to",)), "ignored": _rows(value, "ignored", Ignored, ()),
               "waived": tuple((str(rule), str(reason)) for rule, reason in value.get("waived") or ()),
-              "observed": tuple(map(str, value.get("observed") or ()))}
+              "observed": tuple(map(str, value.get("observed") or ())),
+              "varied": tuple(_varied(row, index) for index, row in enumerate(value.get("varied") or ())),
+              "confounds": _later(value, "confounds", Confound), "sides": _later(value, "sides", Evidence)}
     words = ("question", "scope", "answer", "level", "guaranteed", "expected", "possible")
     made: Verdict = _build(Verdict, {**value, **nested}, words, "verdict")
     return made
+
+
+def _varied(row: Any, index: int) -> Any:
+    name = f"verdict.varied[{index}]"
+    if not isinstance(row, dict):
+        raise InvalidDocument(name, "expected an object")
+    return _build(Varied, {**row, "differences": _rows(row, "differences", Difference, ())}, (), name)
+
+
+def _later(value: dict[str, Any], name: str, kind: type) -> tuple[Any, ...]:
+    """Return the rows of a list that verdicts before it was added do not have."""
+    return _rows(value, name, kind, ()) if name in value else ()
 
 
 def _rows(value: dict[str, Any], name: str, kind: type, words: tuple[str, ...]) -> tuple[Any, ...]:

@@ -57,6 +57,15 @@ def rules_of(question: Question) -> tuple[AnyRule, ...]:
 _RULES_OF = {question: tuple(rule for rule in RULES if question in rule.questions) for question in Question}
 
 
+#: what only the questions about the program judge.
+PROGRAM_RULES = tuple(rule for rule in RULES if Question.COMPARE not in rule.questions)
+
+
+def project_program(facts: Facts) -> Vector:
+    """Return the entries of the rules that *compare* does not judge, for listing what differs there."""
+    return {rule.id: entry(rule, facts) for rule in PROGRAM_RULES}
+
+
 def project(facts: Facts, question: Question = Question.COMPARE) -> Vector:
     """Return the vector of one side for ``question``."""
     return {rule.id: entry(rule, facts) for rule in rules_of(question)}

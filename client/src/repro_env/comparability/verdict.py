@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from .levels import Answer, Level, Question, Scope
@@ -65,8 +65,54 @@ class Ignored:
 
 
 @dataclass(frozen=True)
+class Difference:
+    """Two values of one rule that were read, in words."""
+
+    rule: str
+    why: str
+    expected: str
+    observed: str
+
+
+@dataclass(frozen=True)
+class Varied:
+    """What was declared to differ under one word; it is listed and lowers nothing.
+
+    ``unread`` are the rules under the word of which a side was not read. Without differences the declared variable is
+    not known to differ at all.
+    """
+
+    word: str
+    differences: tuple[Difference, ...]
+    unread: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Confound:
+    """A difference that nobody declared and that moves together with declared ones: its effect cannot be told apart."""
+
+    rule: str
+    why: str
+    moves_with: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What one side of a verdict was judged from: its name, observation ids, and digests of distinct parts, sorted."""
+
+    name: str
+    observations: tuple[str, ...]
+    stacks: tuple[str, ...]
+    programs: tuple[str, ...]
+
+
+@dataclass(frozen=True)
 class Verdict:
-    """The answer with everything that explains it."""
+    """The answer with everything that explains it.
+
+    ``policy`` is the digest of what the policy changed and ``terms`` the policy itself; ``sides`` tell from which
+    observations the verdict was made, expected first, and are empty where the caller did not say.
+    """
 
     question: Question
     scope: Scope
@@ -84,6 +130,10 @@ class Verdict:
     ruleset: str
     policy: str
     observed: tuple[str, ...] = ()
+    varied: tuple[Varied, ...] = ()
+    confounds: tuple[Confound, ...] = ()
+    terms: dict[str, Any] = field(default_factory=dict)
+    sides: tuple[Evidence, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         """Return the JSON form; field names are the contract of ``GET /v1/comparisons``."""

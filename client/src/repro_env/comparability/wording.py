@@ -1,4 +1,4 @@
-"""How findings are put for people: sides by where they stand, one thing in the singular, digests and lists cut short."""
+"""How findings are put for people: sides by where they stand, one thing in the singular, long values cut short."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def singular(text: str) -> str:
 
 
 def brief(why: str, expected: str, observed: str) -> str:
-    """Return a sentence for people: long values reduced to where they differ, digests and revisions cut to 12 digits."""
+    """Return a sentence without full stop: long values reduced to where they differ, digests cut to 12 digits."""
     if max(len(expected), len(observed)) > MAX_VALUE and expected and observed and expected != observed:
         for value, short in zip((expected, observed), _differing(expected, observed)):
             why = why.replace(value, short, 1)
