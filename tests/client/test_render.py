@@ -11,7 +11,7 @@ from documents import complete_document
 from repro_env.comparability.judge import judge
 from repro_env.comparability.levels import Answer, Level, Question, Scope
 from repro_env.comparability.reading import Facts
-from repro_env.comparability.verdict import Assumption, Ignored, Reason, Step, Verdict
+from repro_env.comparability.verdict import Assumption, Confound, Difference, Ignored, Reason, Step, Varied, Verdict
 from repro_env.errors import InvalidDocument
 from repro_env.render import render_markdown, render_text
 from repro_env.render.outline import MAX_IGNORED, MAX_REASONS, MAX_SHORT_REASONS
@@ -62,7 +62,7 @@ def test_the_three_ends_stand_with_their_meaning() -> None:
     text = render_text(verdict(guaranteed=Level.NONE), columns=100)
     assert "  expected    curve       the same up to float noise" in text
     assert "  guaranteed  none        nothing yet: too much that matters was not read" in text
-    assert "  possible    bitwise     the same bits; nothing rules them out" in text
+    assert "  possible    bitwise     the same bits, if what was found does not touch the program" in text
 
 
 def test_nothing_guaranteed_for_what_was_read_is_not_put_down_to_what_was_not() -> None:
@@ -71,10 +71,65 @@ def test_nothing_guaranteed_for_what_was_read_is_not_put_down_to_what_was_not() 
     assert "  guaranteed  none        nothing, for what stands between them" in text
 
 
+@pytest.mark.parametrize(("ends", "words"), [
+    ((Level.BITWISE, Level.BITWISE, Level.BITWISE), "the same bits: nothing that was read stands against it"),
+    ((Level.CURVE, Level.CURVE, Level.CURVE), "no more than that, whatever the program does"),
+    ((Level.NONE, Level.STATISTICAL, Level.CURVE), "at best the same up to float noise")],
+    ids=["nothing found", "as expected", "between"])
+def test_what_is_possible_is_said_against_what_is_expected(ends: tuple[Level, Level, Level], words: str) -> None:
+    guaranteed, expected, possible = ends
+    assert words in render_text(verdict(guaranteed=guaranteed, expected=expected, possible=possible), columns=200)
+
+
+def test_a_guarantee_as_high_as_what_is_expected_is_no_second_sentence() -> None:
+    assert "  guaranteed  curve       all of that, whatever the program does" in render_text(verdict())
+    stack = render_text(verdict(scope=Scope.STACK), columns=100)
+    assert "  guaranteed  curve       all of that, as far as the stacks decide it" in stack
+
+
+def test_a_root_leads_and_its_consequence_is_folded_even_where_the_consequence_is_stronger() -> None:
+    rows = (reason("follows", implied_by="root", expected_level=Level.NONE, guaranteed=Level.NONE), reason("root"))
+    text = render_text(verdict(reasons=rows))
+    assert "1. Root: 4 against 8" in text
+    assert "so also: follows: 4 against 8" in text
+
+
+def test_what_follows_from_a_suspicion_stands_by_itself() -> None:
+    note = reason("n", guaranteed=Level.BITWISE, expected_level=Level.BITWISE, confidence="suspected")
+    text = render_text(verdict(reasons=(reason("real", implied_by="n"), note)))
+    assert "1. Real: 4 against 8" in text
+
+
+VARIED = Varied("precision", (Difference("tf32", "TF32 on against off", "on", "off"),))
+
+
+def test_what_differs_on_purpose_is_listed_by_its_word() -> None:
+    text = render_text(verdict(varied=(VARIED, Varied("seed", (), ("seed",)))))
+    assert "Differs on purpose, not judged\n  - precision: TF32 on against off" in text
+    assert "  - seed: no difference was found, 1 check lacking facts" in text
+
+
+def test_what_a_comparison_of_stacks_does_not_judge_is_listed_apart() -> None:
+    row = Varied("program", (Difference("seed", "seeds 1 against 2", "1", "2"),))
+    text = render_text(verdict(varied=(row,)))
+    assert "Differs in the program, which this question does not judge\n  - Seeds 1 against 2" in text
+    assert "Differs on purpose" not in text
+
+
+def test_what_moves_together_with_the_declared_is_named_by_its_number() -> None:
+    rows = (reason("a"), reason("b"), *(reason(f"r{number}") for number in range(5)))
+    mixed = tuple(Confound(rule, f"{rule}: 4 against 8", ("seed", "code")) for rule in ("a", "b", "r4"))
+    text = render_text(verdict(reasons=rows, varied=(VARIED,), confounds=mixed), columns=300)
+    assert "- 1 and 2: a difference between the results may be the doing of these as well as of seed and code" in text
+    assert "  - R4: 4 against 8" in text
+
+
 def test_where_no_fact_is_lacking_the_rules_are_named_and_nothing_is_asked_for() -> None:
     rows = tuple(dataclasses.replace(assumption(f"r{number}"), lacking={}) for number in range(3))
     text = render_text(verdict(assumes=rows))
+    assert "Read, but with unknown effect (3 checks)" in text
     assert "for: rules r0, r1, r2" in text
+    assert "Not read" not in text
     assert "repro-env run" not in text
 
 
@@ -100,7 +155,7 @@ def test_many_reasons_are_cut_and_counted() -> None:
     many = tuple(reason(f"r{number}") for number in range(MAX_REASONS + MAX_SHORT_REASONS + 4))
     text = render_text(verdict(reasons=many))
     assert text.count("remedy:") == MAX_REASONS
-    assert "and 4 more; the JSON form lists all" in text
+    assert "and 4 more, listed in the JSON form (--json)" in text
 
 
 def test_a_suspicion_stands_apart_from_what_counts() -> None:
@@ -115,8 +170,8 @@ def test_a_hundred_unread_facts_are_a_few_lines() -> None:
     text = render_text(verdict(assumes=rows), columns=100)
     block = text.split("Not read, so not guaranteed (100 checks)")[1].split("\n\n")[0]
     assert len(block.strip().splitlines()) <= 7
-    assert "and 18 more (left side)" in block
-    assert "and 40 more; the JSON form lists all" in block
+    assert "and 17 more (left side)" in block
+    assert "and 40 more, listed in the JSON form (--json)" in block
 
 
 def test_what_the_program_sets_is_counted_by_layer() -> None:
@@ -128,7 +183,7 @@ def test_what_would_raise_it_refers_to_the_numbered_remedies() -> None:
     steps = (Step("fix a", "expected", Level.BITWISE, ("a",)), Step("fix b", "expected", Level.BITWISE, ("b",)),
              Step("look there", "guaranteed", Level.BITWISE, ("z",)))
     text = render_text(verdict(reasons=(reason("a"), reason("b")), raises=steps))
-    assert "- expected to bitwise: the remedies of 1, 2" in text
+    assert "- expected to bitwise: the remedies of 1 and 2" in text
     assert "- guaranteed to bitwise: look there" in text
     assert text.count("fix a") == 1
 
@@ -137,7 +192,7 @@ def test_ignored_differences_are_one_line_each_and_counted() -> None:
     rows = tuple(Ignored(f"system.f{number}", "a", "b", "it does not act") for number in range(MAX_IGNORED + 2))
     text = render_text(verdict(ignored=rows))
     assert "- system.f0: a against b (it does not act)" in text
-    assert "and 2 more; the JSON form lists all" in text
+    assert "and 2 more, listed in the JSON form (--json)" in text
 
 
 def test_waivers_and_evidence_are_shown() -> None:

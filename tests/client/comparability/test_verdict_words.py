@@ -19,7 +19,7 @@ from repro_env.comparability.reading import Facts
 from repro_env.comparability.remedy import what_would_raise
 from repro_env.comparability.rule import Condition, Distinction
 from repro_env.comparability.vector import FAILS, OK, UNREAD, VALUE, Entry, Vector, rules_of
-from repro_env.comparability.verdict import Assumption, Reason, Verdict
+from repro_env.comparability.verdict import Assumption, Confound, Difference, Reason, Varied, Verdict
 from repro_env.fingerprint.facts import unread
 
 COMPARE, REPEAT, PROCESS, STACK = Question.COMPARE, Question.REPEAT, Scope.PROCESS, Scope.STACK
@@ -59,20 +59,20 @@ HEADLINES: dict[str, tuple[Question, Scope, Levels, list[Reason], list[Assumptio
     "curves, seen from outside": (COMPARE, STACK, Levels(C, C, B), [reason("t", C, C)], [],
                                   f"Comparable as curves, not bit by bit: 4 threads against 8; {OUTSIDE}."),
     "a repetition that is none": (REPEAT, PROCESS, Levels(S, S, B), [reason("t", S, S, why="seeds 1 against 2")], [],
-                                  "Should repeat only statistically, over several seeds: seeds 1 against 2."),
+                                  "Should not repeat, only agree statistically over several seeds: seeds 1 against 2."),
     "known wrong": (COMPARE, PROCESS, Levels(N, N, N), [reason("t", N, N, why="cuDNN 8.9.0 computes wrongly.")], [],
                     "Not comparable: cuDNN 8.9.0 computes wrongly."),
     "only guaranteed is lower": (COMPARE, PROCESS, Levels(S, B, B), [reason("t", S, B)], [],
                                  "Comparable bit by bit as far as is known, but guaranteed only statistically: "
                                  "4 threads against 8."),
     "one unread": (COMPARE, PROCESS, Levels(C, B, B), [], [assumption("a", C)],
-                   "No difference found, but one check could not be made for lack of facts; "
+                   "No difference that matters was found, but one check could not be made for lack of facts; "
                    "guaranteed only as curves so far."),
     "several unread": (COMPARE, PROCESS, Levels(N, B, B), [], [assumption("a", N), assumption("b", C)],
-                       "No difference found, but 2 checks could not be made for lack of facts; "
+                       "No difference that matters was found, but 2 checks could not be made for lack of facts; "
                        "nothing is guaranteed so far."),
     "unread from outside": (COMPARE, STACK, Levels(C, B, B), [], [assumption("a", C)],
-                            "No difference found, but one check could not be made for lack of facts; "
+                            "No difference that matters was found, but one check could not be made for lack of facts; "
                             f"guaranteed only as curves so far; {OUTSIDE}."),
 }
 
@@ -87,6 +87,34 @@ def test_a_headline_names_what_a_policy_waives() -> None:
     said = headline(COMPARE, PROCESS, Levels(B, B, B), (), (), (("torch-threads", "measured"),))
     assert said == ("Same environment, so a difference between the results is not its doing; "
                     "the policy waives torch-threads.")
+
+
+SEED = Varied("seed", (Difference("seed", "seeds 1 against 2", "1", "2"),))
+
+
+def test_a_headline_names_what_differs_on_purpose() -> None:
+    same = headline(COMPARE, PROCESS, Levels(B, B, B), (), (), varied=(SEED, Varied("code", ())))
+    assert same == "Same environment but for what varies on purpose (seed)."
+
+
+def test_a_headline_says_that_its_reason_moves_together_with_what_is_declared() -> None:
+    rows = (reason("t", C, C),)
+    ends = Levels(C, C, B)
+    assert headline(COMPARE, PROCESS, ends, rows, (), varied=(SEED,), confounds=(Confound("t", "", ("seed",)),)) == (
+        "Comparable as curves, not bit by bit: 4 threads against 8, which moves together with what varies on "
+        "purpose (seed).")
+    assert headline(COMPARE, PROCESS, ends, rows, (), varied=(SEED,)) == (
+        "Comparable as curves, not bit by bit: 4 threads against 8; varied on purpose: seed.")
+
+
+def test_a_headline_names_the_root_and_not_what_follows_from_it() -> None:
+    rows = (reason("follows", N, N, implied_by="root", why="2 against 3"), reason("root", C, C))
+    assert headline(COMPARE, PROCESS, Levels(N, N, B), rows, ()) == "Not comparable: 4 threads against 8."
+
+
+def test_a_resumed_run_is_spoken_of_as_one() -> None:
+    said = headline(Question.RESUME, PROCESS, Levels(C, C, B), (reason("t", C, C),), ())
+    assert said == "Should continue the curve, not bit by bit: 4 threads against 8."
 
 
 @given(documents(), QUESTIONS)

@@ -9,10 +9,13 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import TypeVar
 
+from ..comparability.headline import root_of
 from ..comparability.levels import Answer, Level, Question, Scope
-from ..comparability.verdict import Assumption, Reason, Step, Verdict
+from ..comparability.rule import SAME_IT
+from ..comparability.verdict import Assumption, Confound, Reason, Step, Varied, Verdict
+from ..comparability.wording import SIDES, brief
 
-MAX_REASONS, MAX_SHORT_REASONS, MAX_FOLDED, MAX_GROUPS, MAX_PATHS, MAX_IGNORED, MAX_STEPS = 5, 8, 4, 3, 2, 6, 6
+MAX_REASONS, MAX_SHORT_REASONS, MAX_FOLDED, MAX_GROUPS, MAX_PATHS, MAX_IGNORED, MAX_STEPS = 5, 8, 4, 3, 3, 6, 6
 #: layers named of what the program sets.
 MAX_LAYERS = 3
 
@@ -23,12 +26,16 @@ MEANING = {
     Level.STATISTICAL: "the same within seed-to-seed variance; compare several seeds",
     Level.NONE: "any difference: one side may be wrong, or measures something else",
 }
-#: what the lowest guarantee and the highest possibility mean, which are no news about the results.
+#: what an end says beside another one, so that no two say the same thing in the same words.
 _NOTHING_GUARANTEED_YET = "nothing yet: too much that matters was not read"
 _NOTHING_GUARANTEED = "nothing, for what stands between them"
-_NOTHING_RULED_OUT = "the same bits; nothing rules them out"
-#: how to settle rules for which raw facts stood in for an effect: no fact is missing, so none can be captured.
-_EFFECT_UNREAD = "what one side sets or loads differs from the other, and its effect is not known: make it the same"
+_ALL_GUARANTEED = "all of that, whatever the program does"
+_STACK_GUARANTEED = "all of that, as far as the stacks decide it"
+_NOTHING_AGAINST = "the same bits: nothing that was read stands against it"
+_UNTOUCHED = "the same bits, if what was found does not touch the program"
+_NO_MORE = "no more than that, whatever the program does"
+#: the word under which a comparison of stacks lists what differs in the program.
+_UNJUDGED = "program"
 _ANSWER = {
     Answer.YES: "yes, guaranteed",
     Answer.NO: "no",
@@ -71,25 +78,29 @@ class Outline:
 
 def outline(verdict: Verdict, expected: str = "", observed: str = "") -> Outline:
     """Return the outline of a verdict; ``expected`` and ``observed`` name the two sides where they have names."""
-    main = [reason for reason in verdict.reasons if reason.implied_by is None and reason.guaranteed < Level.BITWISE]
-    notes = [reason for reason in verdict.reasons if reason.implied_by is None and reason.guaranteed is Level.BITWISE]
-    sections = [_differences(main, verdict.reasons), _more_differences(main), *_unread(verdict), _raises(verdict, main),
-                _notes(notes), _evidence(verdict), _ignored(verdict), _waived(verdict)]
-    possible = _NOTHING_RULED_OUT if verdict.possible is Level.BITWISE else MEANING[verdict.possible]
+    by_rule = {reason.rule: reason for reason in verdict.reasons}
+    roots = [reason for reason in verdict.reasons if root_of(reason, by_rule) is reason]
+    main = [reason for reason in roots if reason.guaranteed < Level.BITWISE]
+    notes = [reason for reason in roots if reason.guaranteed is Level.BITWISE]
+    numbers = {reason.rule: number for number, reason in enumerate(main[:MAX_REASONS], 1)}
+    sections = [_differences(main, verdict.reasons), _more_differences(main), _confounds(verdict.confounds, numbers),
+                *_varied(verdict.varied), *_unread(verdict), _raises(verdict, numbers), _notes(notes),
+                _evidence(verdict), _ignored(verdict), _waived(verdict)]
     ends = (("expected", verdict.expected.word, MEANING[verdict.expected]),
             ("guaranteed", verdict.guaranteed.word, _guaranteed(verdict)),
-            ("possible", verdict.possible.word, possible))
+            ("possible", verdict.possible.word, _possible(verdict)))
     sides = (("left", expected), ("right", observed)) if expected or observed else ()
     return Outline(verdict.headline, answer_line(verdict), ends, sides,
                    tuple(section for section in sections if section.points),
-                   f"rule set {verdict.ruleset}, scope {verdict.scope.value}; `repro-env rules RULE` explains a rule")
+                   f"rule set {verdict.ruleset}, scope {verdict.scope.value}; `repro-env explain RULE` explains a rule")
 
 
 def answer_line(verdict: Verdict) -> str:
     """Return the question that was asked and its answer, in one line."""
     if verdict.answer is Answer.UNKNOWN:
         lowering = sum(item.lowers for item in verdict.assumes)
-        answer = f"unknown: nothing that was read stands against it, but {_count(lowering, 'check')} lack facts"
+        answer = (f"unknown: nothing that was read stands against it, but {_count(lowering, 'check')} "
+                  f"{'lacks' if lowering == 1 else 'lack'} facts")
     else:
         answer = _ANSWER[verdict.answer]
     scope = " (the stacks alone)" if verdict.scope is Scope.STACK else ""
@@ -99,9 +110,18 @@ def answer_line(verdict: Verdict) -> str:
 def _guaranteed(verdict: Verdict) -> str:
     """Return what is guaranteed; where it is nothing, say whether more reading could change that."""
     if verdict.guaranteed is not Level.NONE:
-        return MEANING[verdict.guaranteed]
+        if verdict.guaranteed < verdict.expected:
+            return f"at least {MEANING[verdict.guaranteed]}"
+        return _ALL_GUARANTEED if verdict.scope is Scope.PROCESS else _STACK_GUARANTEED
     read = min((reason.guaranteed for reason in verdict.reasons), default=Level.BITWISE)
     return _NOTHING_GUARANTEED if read is Level.NONE else _NOTHING_GUARANTEED_YET
+
+
+def _possible(verdict: Verdict) -> str:
+    """Return the best that can be hoped for, against what is expected."""
+    if verdict.possible is Level.BITWISE:
+        return _NOTHING_AGAINST if verdict.expected is Level.BITWISE else _UNTOUCHED
+    return _NO_MORE if verdict.possible is verdict.expected else f"at best {MEANING[verdict.possible]}"
 
 
 def visible(text: str) -> str:
@@ -110,7 +130,7 @@ def visible(text: str) -> str:
 
 
 def _differences(main: list[Reason], reasons: tuple[Reason, ...]) -> Section:
-    points = [Point(_sentence(reason.why), (
+    points = [Point(_said(reason), (
         ("effect", reason.effect), ("remedy", reason.remedy), *_folded(reason, reasons),
         ("rule", f"{reason.rule}: {_remains(reason)}; {reason.confidence}"))) for reason in main[:MAX_REASONS]]
     return Section("What stands between them", tuple(points), numbered=True)
@@ -129,68 +149,105 @@ def _folded(reason: Reason, reasons: tuple[Reason, ...]) -> tuple[tuple[str, str
     while pending:
         fresh = [other for other in reasons if other.implied_by in implied and other.rule not in implied]
         implied.update(other.rule for other in fresh)
-        found += [other.why.rstrip(".") for other in fresh]
+        found += [brief(other.why, other.expected, other.observed) for other in fresh]
         pending = bool(fresh)
-    others = [why for why in dict.fromkeys(found) if why != reason.why.rstrip(".")]
+    same = brief(reason.why, reason.expected, reason.observed)
+    others = [why for why in dict.fromkeys(found) if why != same]
     return (("so also", _listed(others, MAX_FOLDED, "; ")),) if others else ()
 
 
 def _more_differences(main: list[Reason]) -> Section:
     further = main[MAX_REASONS:]
-    points = tuple(Point(f"{_sentence(reason.why)} ({reason.rule}, leaves {reason.expected_level.word})")
+    points = tuple(Point(f"{_said(reason)} ({reason.rule}, leaves {reason.expected_level.word})")
                    for reason in further[:MAX_SHORT_REASONS])
     return Section("Also different", points, rest=_rest(len(further) - MAX_SHORT_REASONS))
 
 
+def _confounds(confounds: tuple[Confound, ...], numbers: dict[str, int]) -> Section:
+    """Say what cannot be told apart from what differs on purpose, by the numbers of differences where they have one."""
+    numbered = sorted(numbers[item.rule] for item in confounds if item.rule in numbers)
+    told = [_sentence(item.why) for item in confounds if item.rule not in numbers]
+    points = [Point(text) for text in told[:MAX_SHORT_REASONS]]
+    if numbered:
+        words = _and(list(dict.fromkeys(word for item in confounds for word in item.moves_with)))
+        points.insert(0, Point(
+            f"{_and([str(number) for number in numbered])}: a difference between the results may be the doing of "
+            f"{'it' if len(numbered) == 1 else 'these'} as well as of {words}; make equal what is not varied on "
+            "purpose, or change one thing at a time"))
+    return Section("Moves together with what differs on purpose", tuple(points),
+                   rest=_rest(len(told) - MAX_SHORT_REASONS))
+
+
+def _varied(varied: tuple[Varied, ...]) -> list[Section]:
+    """List what was declared to differ, and what a comparison of stacks leaves to the user."""
+    declared = [Point(f"{row.word}: {_differing(row)}") for row in varied if row.word != _UNJUDGED]
+    left = [_sentence(brief(item.why, item.expected, item.observed)) for row in varied if row.word == _UNJUDGED
+            for item in row.differences]
+    return [Section("Differs on purpose, not judged", tuple(declared)),
+            Section("Differs in the program, which this question does not judge",
+                    tuple(Point(text) for text in left[:MAX_SHORT_REASONS]), rest=_rest(len(left) - MAX_SHORT_REASONS))]
+
+
+def _differing(row: Varied) -> str:
+    found = [brief(item.why, item.expected, item.observed) for item in row.differences]
+    if found:
+        return _listed(found, MAX_FOLDED, "; ")
+    return "no difference was found" + (f", {_count(len(row.unread), 'check')} lacking facts" if row.unread else "")
+
+
 def _unread(verdict: Verdict) -> list[Section]:
     """Group what was not read by the way to read it, so that a hundred facts are a few lines."""
-    lowering = [item for item in verdict.assumes if item.lowers]
-    open_ones = [item for item in verdict.assumes if not item.lowers]
-    groups = _grouped(lowering, lambda item: item.capture_how if item.lacking else _EFFECT_UNREAD)
+    lowering = [item for item in verdict.assumes if item.lowers and item.lacking]
+    effects = [item.rule for item in verdict.assumes if item.lowers and not item.lacking]
+    groups = _grouped(lowering, lambda item: item.capture_how)
     points = [Point(how, (("for", _facts(items)),)) for how, items in groups[:MAX_GROUPS]]
     left_out = sum(len(items) for _, items in groups[MAX_GROUPS:])
     sections = [Section(f"Not read, so not guaranteed ({_count(len(lowering), 'check')})", tuple(points),
                         rest=_rest(left_out))]
-    if open_ones:
-        layers = sorted(_grouped(open_ones, lambda item: item.layer), key=lambda group: -len(group[1]))
-        named = _listed([f"{layer} {len(items)}" for layer, items in layers], MAX_LAYERS)
-        how = _grouped(open_ones, lambda item: item.capture_how)[0][0]
-        text = f"what the program itself sets ({_count(len(open_ones), 'check')}: {named})"
-        sections.append(Section("Not covered by this verdict", (Point(text, (("to cover", how),)),)))
-    return sections
+    if effects:
+        named = Point(SAME_IT, (("for", "rules " + _listed(effects, MAX_SHORT_REASONS)),))
+        sections.append(Section(f"Read, but with unknown effect ({_count(len(effects), 'check')})", (named,)))
+    return [*sections, _not_covered([item for item in verdict.assumes if not item.lowers])]
+
+
+def _not_covered(items: list[Assumption]) -> Section:
+    """Count by layer what nobody saw from outside and what lowers nothing there."""
+    layers = sorted(_grouped(items, lambda item: item.layer), key=lambda group: -len(group[1]))
+    named = _listed([f"{layer} {len(of_layer)}" for layer, of_layer in layers], MAX_LAYERS)
+    how = [("to cover", how) for how, _ in _grouped(items, lambda item: item.capture_how)[:1]]
+    point = Point(f"what the program itself sets ({_count(len(items), 'check')}: {named})", tuple(how))
+    return Section("Not covered by this verdict", (point,) if items else ())
 
 
 def _facts(items: list[Assumption]) -> str:
-    """Return the unread facts of several rules and the sides that lack them; the rules where no fact is lacking."""
+    """Return the unread facts of several rules and the sides that lack them."""
     lacking = {side: sorted({path for item in items for path in item.lacking.get(side, {})})
                for side in ("expected", "observed")}
     paths = list(dict.fromkeys(lacking["expected"] + lacking["observed"]))
-    if not paths:
-        return "rules " + _listed([item.rule for item in items], MAX_SHORT_REASONS)
-    sides = [name for name, side in (("left", "expected"), ("right", "observed")) if lacking[side]]
+    sides = [name for side, name in SIDES.items() if lacking[side]]
     return f"{_listed(paths, MAX_PATHS)} ({f'{sides[0]} side' if len(sides) == 1 else 'both sides'})"
 
 
-def _raises(verdict: Verdict, main: list[Reason]) -> Section:
+def _raises(verdict: Verdict, numbers: dict[str, int]) -> Section:
     """Say what lifts which end, referring to the numbered differences instead of repeating their remedies."""
-    numbers = {reason.rule: number for number, reason in enumerate(main[:MAX_REASONS], 1)}
-    points = []
+    points: list[Point] = []
     for (lifts, to), steps in _grouped(verdict.raises, lambda step: (step.lifts, step.to)):
-        points.append(Point(f"{lifts} to {to.word}: {_steps(steps, numbers)}"))
+        also = "also " if any(step.to is to and step.lifts.endswith(f" and {lifts}") for step in verdict.raises) else ""
+        points.append(Point(f"{lifts} to {to.word}: {also}{_steps(steps, numbers)}"))
     return Section("What would raise it", tuple(points[:MAX_STEPS]), rest=_rest(len(points) - MAX_STEPS))
 
 
 def _steps(steps: list[Step], numbers: dict[str, int]) -> str:
     referred = sorted({numbers[rule] for step in steps for rule in step.rules if rule in numbers})
     told = list(dict.fromkeys(step.do for step in steps if not any(rule in numbers for rule in step.rules)))
-    parts = [f"the {'remedy' if len(referred) == 1 else 'remedies'} of {_listed([str(n) for n in referred], 9)}"
+    parts = [f"the {'remedy' if len(referred) == 1 else 'remedies'} of {_and([str(n) for n in referred])}"
              ] if referred else []
     return "; and ".join(parts + told[:MAX_GROUPS]) + (f"; and {len(told) - MAX_GROUPS} more"
                                                        if len(told) > MAX_GROUPS else "")
 
 
 def _notes(notes: list[Reason]) -> Section:
-    points = tuple(Point(f"{_sentence(reason.why)} ({reason.rule}, {reason.confidence})")
+    points = tuple(Point(f"{_said(reason)} ({reason.rule}, {reason.confidence})")
                    for reason in notes[:MAX_SHORT_REASONS])
     return Section("Also seen, lowers nothing", points, rest=_rest(len(notes) - MAX_SHORT_REASONS))
 
@@ -200,7 +257,7 @@ def _evidence(verdict: Verdict) -> Section:
 
 
 def _ignored(verdict: Verdict) -> Section:
-    points = tuple(Point(f"{item.path}: {item.expected} against {item.observed} ({item.why})")
+    points = tuple(Point(brief(f"{item.path}: {item.expected} against {item.observed} ({item.why})", "", ""))
                    for item in verdict.ignored[:MAX_IGNORED])
     return Section("Differences that do not matter", points, rest=_rest(len(verdict.ignored) - MAX_IGNORED))
 
@@ -219,6 +276,10 @@ def _grouped(items: Iterable[Item], key: Callable[[Item], Key]) -> list[tuple[Ke
     return list(groups.items())
 
 
+def _said(reason: Reason) -> str:
+    return _sentence(brief(reason.why, reason.expected, reason.observed))
+
+
 def _sentence(text: str) -> str:
     text = text.strip().rstrip(".")
     return text[:1].upper() + text[1:]
@@ -229,9 +290,13 @@ def _listed(items: list[str], limit: int, separator: str = ", ") -> str:
     return separator.join(items[:limit]) + (f" and {more} more" if more > 0 else "")
 
 
+def _and(items: list[str]) -> str:
+    return " and ".join(filter(None, (", ".join(items[:-1]), items[-1])))
+
+
 def _count(number: int, noun: str) -> str:
     return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
 def _rest(number: int) -> str:
-    return f"and {number} more; the JSON form lists all" if number > 0 else ""
+    return f"and {number} more, listed in the JSON form (--json)" if number > 0 else ""

@@ -30,7 +30,7 @@ def _head(parts: Outline, columns: int) -> str:
 
 
 def _section(section: Section, columns: int, bold: Paint) -> str:
-    lines = [bold(section.title)]
+    lines = [bold(line) for line in _wrapped(section.title, columns)]
     for number, point in enumerate(section.points, 1):
         mark = f"  {number}. " if section.numbered else "  - "
         lines += _wrapped(point.text, columns, mark, " " * len(mark))
@@ -38,7 +38,7 @@ def _section(section: Section, columns: int, bold: Paint) -> str:
             head = " " * len(mark) + f"{name}: "
             lines += _wrapped(text, columns, head, " " * (len(mark) + 2))
     if section.rest:
-        lines.append(f"  {section.rest}")
+        lines += _wrapped(section.rest, columns, "  ", "  ")
     return "\n".join(lines)
 
 
