@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from typing import Any
 
 import pytest
@@ -115,3 +116,12 @@ def test_every_form_is_that_of_the_definition(path: str) -> None:
     assert validate(complete_document(**{path: value}))["program"][section][name] == value
     with pytest.raises(InvalidDocument, match=path):
         validate(complete_document(**{path: ["another form"]}))
+
+
+def test_a_real_digest_is_declared_and_a_bare_key_of_its_letters_is_not(said: list[str]) -> None:
+    digest = "sha256:" + hashlib.sha256(b"data").hexdigest()
+
+    assert declared.checked({"data.dataset_digest": digest}, said.append) == {"data.dataset_digest": digest}
+    assert said == []
+    assert declared.checked({"key": digest.removeprefix("sha256:")}, said.append) == {}
+    assert declared.checked({"key": digest + "0f3a" * 8}, said.append) == {}

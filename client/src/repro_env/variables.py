@@ -87,6 +87,7 @@ _SECRET_NAMES = ("password", "passwd", "secret", "secret_key", "api_key", "apike
 #: tokens hold a part of this length without a dash; names have shorter words.
 _TOKEN_PART = 16
 _BREAKS = str.maketrans(dict.fromkeys(" \t\n,;:=&?\"'()[]{}<>|@/", " "))
+_HEXADECIMAL = frozenset("0123456789abcdef")
 #: letters and digits mixed at this length are a key, not a setting.
 _LONG_WORD = 32
 
@@ -112,7 +113,15 @@ def looks_secret(value: str) -> bool:
     lowered = value.lower()
     if any(telltale in lowered for telltale in _TELLTALES) or has_password(value):
         return True
-    return any(word.startswith(_TOKEN_STARTS) or _is_key(word) for word in value.translate(_BREAKS).split())
+    words = _without_digests(value).translate(_BREAKS).split()
+    return any(word.startswith(_TOKEN_STARTS) or _is_key(word) for word in words)
+
+
+def _without_digests(value: str) -> str:
+    """Leave out every ``sha256:`` with 64 hexadecimal digits: a digest is stated to be read, and is no key."""
+    head, *rest = value.split("sha256:")
+    return head + " ".join(part[64:] if len(part) >= 64 and _HEXADECIMAL.issuperset(part[:64]) else part
+                           for part in rest)
 
 
 def names_secret(name: str) -> bool:
