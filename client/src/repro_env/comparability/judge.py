@@ -131,7 +131,7 @@ def confounds(counted: list[Found], reasons: tuple[Reason, ...], varied: tuple[V
 
 def _difference(item: Found) -> Difference:
     rule: Any = item.rule
-    shown = _show(rule, item.left), _show(rule, item.right)
+    shown = show(rule, item.left), show(rule, item.right)
     return Difference(rule.id, singular(rule.why.format(expected=shown[0], observed=shown[1])), *shown)
 
 
@@ -187,7 +187,7 @@ def _reasons(biting: list[Found]) -> tuple[Reason, ...]:
 def _reason(item: Found, implied_by: str | None) -> Reason:
     rule = item.rule
     if isinstance(rule, Distinction):
-        shown = [_show(rule, side) for side in (item.left, item.right)]
+        shown = [show(rule, side) for side in (item.left, item.right)]
         why = rule.why.format(expected=shown[0], observed=shown[1])
     else:
         details = _failing(item)
@@ -205,11 +205,12 @@ def _failing(item: Found) -> dict[str, str]:
             if side.state == FAILS}
 
 
-def _show(rule: Distinction, item: Entry) -> str:
+def show(rule: Distinction, item: Entry) -> str:
+    """Return what a rule read on one side, in words."""
     if item.state == NOT_APPLIED:
         return "not applicable"
     if item.state == VARIES:
-        return " and ".join(_show(rule, Entry(state, value)) for state, value in item.value)
+        return " and ".join(show(rule, Entry(state, value)) for state, value in item.value)
     return rule.show(item.value)
 
 

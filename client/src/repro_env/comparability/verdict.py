@@ -137,7 +137,7 @@ class Verdict:
 
     def to_json(self) -> dict[str, Any]:
         """Return the JSON form; field names are the contract of ``GET /v1/comparisons``."""
-        value: dict[str, Any] = _plain(self)
+        value: dict[str, Any] = plain(self)
         return value
 
     @classmethod
@@ -148,15 +148,16 @@ class Verdict:
         return verdict(value)
 
 
-def _plain(value: Any) -> Any:
+def plain(value: Any) -> Any:
+    """Return a value of dataclasses, levels and tuples as JSON writes it."""
     if isinstance(value, Level):
         return value.word
     if isinstance(value, (Answer, Question, Scope)):
         return value.value
     if isinstance(value, (list, tuple)):
-        return [_plain(item) for item in value]
+        return [plain(item) for item in value]
     if isinstance(value, dict):
-        return {key: _plain(item) for key, item in value.items()}
+        return {key: plain(item) for key, item in value.items()}
     if hasattr(value, "__dataclass_fields__"):
-        return {name: _plain(getattr(value, name)) for name in value.__dataclass_fields__}
+        return {name: plain(getattr(value, name)) for name in value.__dataclass_fields__}
     return value
