@@ -21,7 +21,8 @@ from tests.client.comparability.test_policy import policy
 
 SCOPES = st.sampled_from(Scope)
 #: policies that waive, change levels and let vary.
-POLICIES = st.sampled_from([NO_POLICY, policy(waive={"torch-threads": "measured"}), policy(vary=["seed", "precision.*"]),
+POLICIES = st.sampled_from([NO_POLICY, policy(waive={"torch-threads": "measured"}),
+                            policy(vary=["seed", "precision.*"]),
                             policy(levels={"gpu-model": {"guaranteed": "none", "expected": "none", "reason": "ours"}})])
 
 
@@ -141,6 +142,16 @@ def test_a_declared_separation_is_marked_and_lowers_nothing() -> None:
 def test_a_waived_rule_separates_nothing() -> None:
     answer = of({}, THREADS, chosen=Policy.parse({"waive": {"torch-threads": "measured"}}, RULES_BY_ID))
     assert "torch-threads" not in {item.rule for item in answer.separates}
+
+
+@pytest.mark.parametrize(("changes", "answer"), [
+    ([{}, {}], "yes"), ([{}, {}, THREADS], "no"), ([{}, {"cpu.torch_capability": {"unread": "failed"}}], "unknown")],
+    ids=["equal", "one differs", "one unread"])
+def test_the_answer_is_the_worst_of_any_two(changes: list[dict[str, Any]], answer: str) -> None:
+    base = complete_document(machine="cpu")
+    facts = [Facts.of(change(base, **one)) for one in changes]
+    members = [Member(str(number), project(side), side.scope) for number, side in enumerate(facts)]
+    assert several(members, level=Level.BITWISE).answer.value == answer
 
 
 def test_one_name_twice_is_refused() -> None:

@@ -59,15 +59,16 @@ class Fields:
             return None
         return self.read if item.state in READ else self.loose
 
-    def ends(self, one: int, other: int, scope: Scope) -> Levels:
-        """Return the three ends of the vectors numbered ``one`` and ``other``."""
+    def ends(self, one: int, other: int, scope: Scope) -> tuple[Levels, Level]:
+        """Return the three ends of two vectors, by number, and what is guaranteed were all that is unread harmless."""
         unlike = self.found[one] ^ self.found[other]
         bites = unlike & self.read[one] & self.read[other] | self.failed[one] | self.failed[other]
         undecided = self.unread[one] | self.unread[other] | unlike & (self.loose[one] | self.loose[other])
         if scope is Scope.STACK:
             undecided &= ~self.program
-        return Levels(self._level("guaranteed", bites | undecided), self._level("expected", bites),
+        ends = Levels(self._level("guaranteed", bites | undecided), self._level("expected", bites),
                       self._level("possible", bites))
+        return ends, self._level("guaranteed", bites)
 
     def _level(self, end: str, found: int) -> Level:
         below = self.below[end]

@@ -12,8 +12,8 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, Optional
 
 from .fields import CLASS_LEVELS, Fields
-from .judge import show
-from .levels import Level, Question, Scope, SetBy
+from .judge import answer_for, show
+from .levels import Answer, Level, Question, Scope, SetBy
 from .policy import NO_POLICY, Levels, Policy
 from .rule import AnyRule, Distinction
 from .rules import RULES_BY_ID, RULESET
@@ -87,13 +87,14 @@ class Moving:
 class Several:
     """The answer about several sides. ``groups`` hold names; ends are rows over groups, the diagonal included.
 
-    The diagonal is the verdict on two executions of one environment. Scope is that of classes: ``process`` where every
-    side allows it; an end is that of its pair.
+    The diagonal is the verdict on two executions of one environment. ``answer`` is the worst that any two sides get at
+    ``level``. Scope is that of classes: ``process`` where every side allows it; an end is that of its pair.
     """
 
     question: Question
     scope: Scope
     level: Level
+    answer: Answer
     groups: tuple[tuple[str, ...], ...]
     guaranteed: tuple[tuple[Level, ...], ...]
     expected: tuple[tuple[Level, ...], ...]
@@ -127,11 +128,12 @@ def several(members: Sequence[Member], *, question: Question = Question.COMPARE,
     groups = _grouped(members)
     scope = Scope.PROCESS if all(group.scope is Scope.PROCESS for group in groups) else Scope.STACK
     fields = Fields([group.vector for group in groups], question, policy)
-    ends = _ends(fields, [group.scope for group in groups])
+    asked = question.default_level if level is None else level
+    ends, answer = _ends(fields, groups, asked)
     found = [_separation(rule, groups, policy) for rule in fields.rules]
     separates = _ordered([item for item in found if item is not None])
     return Several(
-        question=question, scope=scope, level=question.default_level if level is None else level,
+        question=question, scope=scope, level=asked, answer=answer,
         groups=tuple(group.names for group in groups), guaranteed=ends[0], expected=ends[1], possible=ends[2],
         classes=_classes(groups, fields, scope), outside=_outside(groups, fields, policy, scope), separates=separates,
         confounds=_moving(separates), ruleset=RULESET, policy=policy.digest)
@@ -159,16 +161,25 @@ def _grouped(members: Sequence[Member]) -> list[Group]:
 Rows = tuple[tuple[Level, ...], ...]
 
 
-def _ends(fields: Fields, scopes: list[Scope]) -> tuple[Rows, Rows, Rows]:
-    size = len(scopes)
+#: from the worst answer to the best.
+_WORST_FIRST = (Answer.NO, Answer.UNKNOWN, Answer.LIKELY, Answer.YES)
+
+
+def _ends(fields: Fields, groups: list[Group], level: Level) -> tuple[tuple[Rows, Rows, Rows], Answer]:
+    """Return the matrix of each end, and the worst answer that two different sides get."""
+    size = len(groups)
     rows: list[list[list[Level]]] = [[[Level.NONE] * size for _ in range(size)] for _ in Levels._fields]
+    answers = {Answer.YES}
     for one in range(size):
         for other in range(one, size):
-            scope = scopes[one] if scopes[one] is scopes[other] else Scope.STACK
-            for end, reached in zip(rows, fields.ends(one, other, scope)):
+            scope = groups[one].scope if groups[one].scope is groups[other].scope else Scope.STACK
+            ends, read = fields.ends(one, other, scope)
+            for end, reached in zip(rows, ends):
                 end[one][other] = end[other][one] = reached
+            if one != other or len(groups[one].names) > 1:
+                answers.add(answer_for(ends, read, level))
     guaranteed, expected, possible = (tuple(map(tuple, end)) for end in rows)
-    return guaranteed, expected, possible
+    return (guaranteed, expected, possible), next(answer for answer in _WORST_FIRST if answer in answers)
 
 
 def _classes(groups: list[Group], fields: Fields, scope: Scope) -> tuple[Class, ...]:
