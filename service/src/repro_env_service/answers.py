@@ -165,8 +165,37 @@ class Evidence(BaseModel):
     different: list[str]
 
 
+class SideEvidence(BaseModel):
+    """What one side was judged from: every observation of its run and the prologues that may fill them."""
+
+    name: str
+    observations: list[str]
+    stacks: list[str]
+    programs: list[str]
+
+
+class PolicyInForce(BaseModel):
+    """The policy of a verdict; ``project`` and ``version`` are null for one that no project has.
+
+    ``digest`` covers what acts, with the words of the request for what varies. ``notes`` name entries that mean nothing
+    under the rule set in force.
+    """
+
+    project: str | None
+    version: int | None
+    name: str
+    digest: str
+    require: LevelWord | None
+    vary: list[str]
+    notes: list[str]
+
+
 class ComparisonAnswer(BaseModel):
-    """The verdict (``repro_env.comparability.verdict.Verdict.to_json``) with its two sides."""
+    """The verdict (``repro_env.comparability.verdict.Verdict.to_json``) with its two sides.
+
+    ``terms`` is the policy itself, ``sides`` the observations that the verdict rests on, expected first: with the rule
+    set these say all that is needed to judge again.
+    """
 
     model_config = ConfigDict(extra="allow")
 
@@ -185,7 +214,12 @@ class ComparisonAnswer(BaseModel):
     waived: list[list[str]]
     ruleset: str
     policy: str
+    terms: dict[str, Any]
+    in_force: PolicyInForce
     observed: list[str]
+    varied: list[dict[str, Any]]
+    confounds: list[dict[str, Any]]
+    sides: list[SideEvidence]
     left: SideSummary
     right: SideSummary
     same_run: bool
@@ -207,7 +241,10 @@ class Open(BaseModel):
 
 
 class ComparableAnswer(BaseModel):
-    """Runs guaranteed comparable. ``key`` is null where this run has no class: ``lacking`` or ``failing`` say why."""
+    """Runs guaranteed comparable. ``key`` is null where this run has no class: ``lacking`` or ``failing`` say why.
+
+    ``in_force`` is the policy of the run's project; it holds between runs of that project.
+    """
 
     run_id: str
     level: LevelWord
@@ -215,6 +252,7 @@ class ComparableAnswer(BaseModel):
     key: str | None
     failing: bool
     lacking: list[str]
+    in_force: PolicyInForce
     runs: list[RunSummary]
     next: str | None
     undetermined: Open
@@ -237,14 +275,65 @@ class BaselineRequest(Strict):
 
 
 class BaselineAnswer(BaseModel):
-    """The baseline of a project: ``run`` or ``manifest``, and what runs are held to."""
+    """The baseline of a project: ``run`` or ``manifest``, what runs are held to, and who stated it."""
 
     project: str
     run: str | None
     manifest: str | None
     level: LevelWord
     question: Question
+    source: Literal["policy", "baseline"]
     updated_at: str
+
+
+class ChangedLevels(BaseModel):
+    """Other levels of a rule, with the reason; an end that is not stated stays what the rule set says."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    guaranteed: LevelWord | None = None
+    expected: LevelWord | None = None
+    possible: LevelWord | None = None
+    reason: str
+
+
+class PolicyTerms(BaseModel):
+    """What a project decides about rules; without entries it changes nothing."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    name: str = Field(default="unnamed", description="for people; part of no digest")
+    waive: dict[str, str] = Field(default_factory=dict, description="rule id to the reason why it does not count")
+    levels: dict[str, ChangedLevels] = Field(default_factory=dict, description="rule id to its levels here")
+    vary: list[str] = Field(default_factory=list, description="what differs on purpose, as in seed or precision.*")
+    require: LevelWord | None = Field(default=None, description="the level that is asked for where none is named")
+    baseline: str | None = Field(default=None, description="run id, or manifest:name/version")
+
+
+class PolicySummary(BaseModel):
+    """One version of a policy; ``digest`` covers what acts."""
+
+    version: int
+    name: str
+    digest: str
+    received_at: str
+
+
+class PolicyAnswer(PolicySummary):
+    """One version with what was sent. ``notes`` name entries that mean nothing under ``ruleset``, the one in force."""
+
+    project: str
+    ruleset: str
+    policy: dict[str, Any]
+    notes: list[str]
+
+
+class PolicyVersions(BaseModel):
+    """A page of versions, newest first: the first one of all is in force."""
+
+    project: str
+    versions: list[PolicySummary]
+    next: str | None
 
 
 class ManifestReceipt(BaseModel):

@@ -33,7 +33,7 @@ def look_of(row: Observation) -> segments.Look:
 
 def shape_of(session: Session, run_id: str) -> tuple[segments.Run, dict[str, Observation]]:
     """Return the shape of a run, and by id its observations and those that fill it, without their contents."""
-    rows = {row.id: row for row in _observations(session, run_id)}
+    rows = {row.id: row for row in observations_of(session, run_id)}
     return segments.gather(look_of(row) for row in rows.values()), rows
 
 
@@ -81,7 +81,7 @@ def refresh_stale(session: Session) -> int:
     return len(stale)
 
 
-def _observations(session: Session, run_id: str) -> Iterable[Observation]:
+def observations_of(session: Session, run_id: str) -> Iterable[Observation]:
     """Return the observations of a run, and the prologues of its job on its nodes, without their contents."""
     own = session.scalars(select(Observation).options(defer(Observation.rest))
                           .where(Observation.run_id == run_id)).all()

@@ -11,11 +11,12 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from . import documents, problems
+from .baselines import baseline_of
 from .errors import Refusal
 from .ingest import notes_on, now, read_document, refuse_other_document
-from .judging import Judged, find_manifest
+from .sides import Judged, find_manifest
 from .storage import Storage
-from .tables import Manifest, Project
+from .tables import Manifest
 
 
 @dataclass(frozen=True)
@@ -67,9 +68,9 @@ def manifest_for(session: Session, run: Judged, named: str | None) -> tuple[Mani
             found = session.scalar(select(Manifest).where(column == value).order_by(Manifest.received_at.desc()))
             if found is not None:
                 return found, "image"
-    project = session.get(Project, run.summary["project"]) if run.summary["project"] else None
-    if project is not None and project.baseline_kind == "manifest":
-        return find_manifest(session, project.baseline), "baseline"
+    held = baseline_of(session, run.project) if run.project is not None else None
+    if held is not None and held.manifest is not None:
+        return find_manifest(session, held.manifest), "baseline"
     raise Refusal(problems.NO_MANIFEST, f"no stored manifest has the image of run {run.name}, and its project has no "
                                         "manifest as its baseline")
 

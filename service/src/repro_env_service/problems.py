@@ -49,6 +49,15 @@ UNKNOWN_MANIFEST = ProblemType("unknown-manifest", 404, "No manifest with this n
 NO_BASELINE = ProblemType("no-baseline", 404, "The project has no baseline",
                           'set one with PUT /v1/projects/{project}/baseline and {"run": id} or '
                           '{"manifest": "name/version"}')
+INVALID_POLICY = ProblemType("invalid-policy", 422, "The policy is not what a policy may say",
+                             "correct the field; `repro-env rules` lists the rules, and every waiver and every change "
+                             "of levels needs its reason")
+NO_POLICY = ProblemType("no-policy", 404, "The project has no such policy",
+                        "set one with PUT /v1/projects/{project}/policy, or ask with policy=none")
+OTHER_VERSION = ProblemType("other-version", 412, "Another version of the policy is in force",
+                            "read the policy again, make the change on that, and send its version as If-Match")
+POLICY_HAS_BASELINE = ProblemType("baseline-in-policy", 409, "The policy of the project states its baseline",
+                                  "change `baseline` of the policy, or take it out there and set this one again")
 NO_MANIFEST = ProblemType("no-manifest-for-run", 404, "No manifest is known for this run",
                           "name one with ?manifest=name/version, or set a manifest as the project's baseline")
 OTHER_DOCUMENT = ProblemType("other-document", 409, "Another document is stored under this id",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from repro_env.comparability.levels import Level, Scope
@@ -35,7 +36,7 @@ def list_runs(session: Session, *, project: str | None, before: int | None, limi
     query = select(Run)
     if project is not None:
         query = query.where(Run.project == project)
-    return _page(session, query, before, limit)
+    return page(session, query, before, limit)
 
 
 def class_of(session: Session, run: Run, level: Level) -> tuple[VectorClass, tuple[str, ...]]:
@@ -60,19 +61,21 @@ def comparable_runs(session: Session, run: Run, level: Level, *, project: str | 
     query = select(Run).join(VectorClass, _class_met(run, level)).where(VectorClass.key.in_(wanted), Run.id != run.id)
     if project is not None:
         query = query.where(Run.project == project)
-    return _page(session, query, before, limit)
+    return page(session, query, before, limit)
 
 
-def undetermined(session: Session, run: Run, level: Level, project: str | None) -> Undetermined:
-    """Count the other runs whose unread facts leave open whether they compare with ``run`` at ``level``."""
+def undetermined(session: Session, run: Run, level: Level, where: Sequence[ColumnElement[bool]] = (), *,
+                 shown: int | None = LACKS_SHOWN) -> Undetermined:
+    """Count the other runs whose unread facts leave open whether they compare with ``run`` at ``level``.
+
+    ``where`` narrows the other runs; ``shown`` is how many facts are told, ``None`` for all.
+    """
     query = select(func.count()).select_from(Run).join(VectorClass, _class_met(run, level)).where(
-        VectorClass.key.is_(None), VectorClass.failing.is_(False), Run.id != run.id)
+        VectorClass.key.is_(None), VectorClass.failing.is_(False), Run.id != run.id, *where)
     lacks = select(VectorLack.path, func.count()).select_from(Run).join(VectorClass, _class_met(run, level)).join(
         VectorLack, (VectorLack.vector_digest == VectorClass.vector_digest) & (VectorLack.level == VectorClass.level)
         & (VectorLack.scope == VectorClass.scope)).where(
-        Run.id != run.id).group_by(VectorLack.path).order_by(func.count().desc(), VectorLack.path).limit(LACKS_SHOWN)
-    if project is not None:
-        query, lacks = query.where(Run.project == project), lacks.where(Run.project == project)
+        Run.id != run.id, *where).group_by(VectorLack.path).order_by(func.count().desc(), VectorLack.path).limit(shown)
     return Undetermined(session.scalar(query) or 0, tuple((path, count) for path, count in session.execute(lacks)))
 
 
@@ -100,7 +103,7 @@ def _scope_met_with(run: Run) -> ColumnElement[str]:
     return Run.scope.expression if run.scope == Scope.PROCESS.value else literal(Scope.STACK.value)
 
 
-def _page(session: Session, query: Select[Run], before: int | None, limit: int) -> Page:
+def page(session: Session, query: Select[Run], before: int | None, limit: int) -> Page:
     """Cut one page; one more row than asked for tells whether there is a next one."""
     if before is not None:
         query = query.where(Run.number < before)

@@ -154,13 +154,16 @@ class Manifest(Base):
 
 
 class Project(Base):
-    """A project and its baseline: a run id, or a manifest as ``name/version``; level and question it is held to."""
+    """A project and its baseline: a run id, or a manifest as ``name/version``; level and question it is held to.
+
+    ``level`` is null where none was named: what the policy requires, else the default of the question.
+    """
 
     __tablename__ = "projects"
     name: Mapped[str] = mapped_column(String(128), primary_key=True)
     baseline_kind: Mapped[str] = mapped_column(String(16))
     baseline: Mapped[str] = mapped_column(String(260))
-    level: Mapped[str] = mapped_column(String(16))
+    level: Mapped[str | None] = mapped_column(String(16))
     question: Mapped[str] = mapped_column(String(16))
     updated_at: Mapped[str] = mapped_column(String(32))
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Iterable
+from typing import NamedTuple
 
 from repro_env.canonical import digest_bytes, encode
 from repro_env.comparability.levels import Level, Question, Scope
-from repro_env.comparability.policy import NO_POLICY
+from repro_env.comparability.policy import NO_POLICY, Policy
 from repro_env.comparability.rules import RULES, RULESET
 from repro_env.comparability.vector import FAILS, UNREAD, Vector, class_key, from_text, keyed_rules, to_text
 from sqlalchemy import select
@@ -38,22 +39,31 @@ def store_classes(session: Session, digest: str, vector: Vector) -> None:
     """Store the class of a vector at every level in both scopes, and the facts that keep it out of one."""
     for scope in Scope:
         for level in Level:
-            key = class_key(vector, level, scope)
-            failing, lacking = standing_in_the_way(vector, level, scope)
+            found = fold(vector, level, scope)
             place = {"vector_digest": digest, "level": level.word, "scope": scope.value}
-            session.execute(insert(tables.VectorClass).values(**place, key=key, failing=failing))
-            if key is None and not failing:
-                for path in lacking:
-                    session.execute(insert(tables.VectorLack).values(**place, path=path))
+            session.execute(insert(tables.VectorClass).values(**place, key=found.key, failing=found.failing))
+            for path in found.lacking:
+                session.execute(insert(tables.VectorLack).values(**place, path=path))
 
 
-def standing_in_the_way(vector: Vector, level: Level, scope: Scope) -> tuple[bool, tuple[str, ...]]:
-    """Tell whether a failed Condition keeps ``vector`` out of every class at ``level``, and which unread facts do."""
-    counted = [vector[rule.id] for rule in keyed_rules(Question.COMPARE, scope)
-               if NO_POLICY.levels_of(rule).guaranteed < level]
-    failing = any(entry.state == FAILS for entry in counted)
+class Folded(NamedTuple):
+    """The class of a vector at a level, or what keeps it out of every one: a failed Condition, else unread facts."""
+
+    key: str | None
+    failing: bool = False
+    lacking: tuple[str, ...] = ()
+
+
+def fold(vector: Vector, level: Level, scope: Scope, policy: Policy = NO_POLICY) -> Folded:
+    """Return the class of ``vector`` at ``level`` under ``policy``."""
+    key = class_key(vector, level, scope, policy=policy)
+    if key is not None:
+        return Folded(key)
+    counted = [vector[rule.id] for rule in keyed_rules(Question.COMPARE, scope) if policy.guaranteed_of(rule) < level]
+    if any(entry.state == FAILS for entry in counted):
+        return Folded(None, failing=True)
     lacking = {path for entry in counted if entry.state == UNREAD for path, _code in entry.lacking}
-    return failing, tuple(sorted(lacking))
+    return Folded(None, lacking=tuple(sorted(lacking)))
 
 
 def load(session: Session, digest: str) -> Vector:

@@ -8,7 +8,7 @@ from typing import Any
 from fastapi import APIRouter, Response
 from starlette.concurrency import run_in_threadpool
 
-from .. import answers, documents, judging
+from .. import answers, documents, sides
 from ..manifests import store_manifest
 from .request import BODY_PROBLEMS, DOCUMENT_BODY, PROBLEMS, Database, JsonBody, Name
 
@@ -29,4 +29,4 @@ async def put_manifest(name: Name, version: Name, body: JsonBody, storage: Datab
 def get_manifest(name: Name, version: Name, storage: Database) -> dict[str, Any]:
     """Give back the document of a manifest as it was received."""
     with storage.reading() as session:
-        return documents.load(session, judging.find_manifest(session, f"{name}/{version}"))
+        return documents.load(session, sides.find_manifest(session, f"{name}/{version}"))

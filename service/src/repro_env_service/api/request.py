@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 
 from fastapi import Depends, Path, Query, Request
+from fastapi.exceptions import RequestValidationError
+from pydantic import BaseModel, ValidationError
+from repro_env.canonical import parse
 from repro_env.comparability.levels import Level, Question
+from repro_env.errors import InvalidDocument
 
 from .. import answers, problems
 from ..errors import Refusal
 from ..ingest import NAME_PATTERN
+from ..policies import PolicyWord
 from ..queries import MAX_PAGE
 from ..settings import Settings
 from ..storage import Storage
@@ -21,6 +26,9 @@ Cursor = Annotated[int | None, Query(ge=1, le=2**53 - 1, description="from the `
 Limit = Annotated[int, Query(ge=1, le=MAX_PAGE, description="runs on one page")]
 QuestionWord = Annotated[Question, Query(description="what is asked of the two sides; "
                                                          "resume of one run compares its first start with its last")]
+AskedPolicy = Annotated[PolicyWord | None, Query(description=(
+    "`project`: the policy of the project, of the observed run where the two belong to two; `none`: the rule set as it "
+    "is; without it the policy of the project that both runs belong to, where it has one"))]
 
 #: problems every route may answer, for the OpenAPI document.
 PROBLEMS: dict[int | str, dict[str, Any]] = {
@@ -31,6 +39,9 @@ BODY_PROBLEMS: dict[int | str, dict[str, Any]] = {
     **PROBLEMS, **{status: {"model": answers.Problem, "content": {problems.MEDIA_TYPE: {}}, "description": text}
                    for status, text in ((400, "not strict JSON"), (408, "body too slow"), (409, "taken"),
                                         (413, "too large"), (415, "not JSON"))}}
+CHANGE_PROBLEMS: dict[int | str, dict[str, Any]] = {
+    **BODY_PROBLEMS, 412: {"model": answers.Problem, "content": {problems.MEDIA_TYPE: {}},
+                           "description": "another version is in force"}}
 #: the body of a route that reads raw bytes, for the OpenAPI document.
 DOCUMENT_BODY: dict[str, Any] = {"requestBody": {"required": True, "description": "a fingerprint document",
                                                  "content": {"application/json": {"schema": {"type": "object"}}}}}
@@ -52,6 +63,21 @@ def level_of(level: Annotated[answers.LevelWord | None, Query(description="level
 
 
 AskedLevel = Annotated[Level | None, Depends(level_of)]
+MAX_WORDS, MAX_WORD = 50, 100
+
+
+def words_of(vary: Annotated[list[str] | None, Query(max_length=MAX_WORDS, description=(
+        "what differs on purpose, beside what the policy says: words such as seed, code, precision.*, with commas "
+        "between or given again"))] = None) -> tuple[str, ...]:
+    """Return the words for what differs on purpose; an empty one is none."""
+    words = tuple(word.strip() for told in vary or () for word in told.split(",") if word.strip())
+    if len(words) > MAX_WORDS or any(len(word) > MAX_WORD for word in words):
+        raise Refusal(problems.INVALID_REQUEST, f"expected at most {MAX_WORDS} words of at most {MAX_WORD} characters",
+                      field="vary")
+    return words
+
+
+Vary = Annotated[tuple[str, ...], Depends(words_of)]
 
 
 async def json_body(request: Request) -> bytes:
@@ -89,3 +115,26 @@ def _too_large(limit: int) -> Refusal:
 
 
 JsonBody = Annotated[bytes, Depends(json_body)]
+Model = TypeVar("Model", bound=BaseModel)
+
+
+def strict_json(body: bytes) -> Any:
+    """Return the JSON value of a body, read as strictly as a document is."""
+    try:
+        return parse(body)
+    except InvalidDocument as error:
+        raise Refusal(problems.INVALID_JSON, str(error), field=error.field) from error
+
+
+def request_of(model: type[Model], body: bytes) -> Model:
+    """Return the request that a body is."""
+    try:
+        return model.model_validate(strict_json(body))
+    except ValidationError as error:
+        rows = error.errors(include_url=False, include_context=False, include_input=False)
+        raise RequestValidationError([{**row, "loc": ("body", *row["loc"])} for row in rows]) from error
+
+
+def body_of(schema: dict[str, Any]) -> dict[str, Any]:
+    """Return how the OpenAPI document tells a body that a route reads itself."""
+    return {"requestBody": {"required": True, "content": {"application/json": {"schema": schema}}}}

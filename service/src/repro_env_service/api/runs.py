@@ -10,12 +10,12 @@ from repro_env.comparability.levels import Question
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from .. import answers, conformance, documents, folding, judging, queries
+from .. import answers, classes, conformance, documents, folding, judging, policies, queries, sides
 from ..ingest import NAME_PATTERN
 from ..manifests import manifest_for
 from ..tables import Observation, Run
 from .comparisons import comparison_answer
-from .request import PROBLEMS, AskedLevel, Cursor, Database, Limit, Name, ProjectFilter
+from .request import PROBLEMS, AskedLevel, AskedPolicy, Cursor, Database, Limit, Name, ProjectFilter, Vary
 
 router = APIRouter(tags=["runs"])
 WithDocuments = Literal["true", "false"]
@@ -38,42 +38,52 @@ def get_run(run_id: Name, storage: Database,
             ) -> dict[str, Any]:
     """Give one run with all its observations."""
     with storage.reading() as session:
-        run = judging.find_run(session, run_id)
+        run = sides.find_run(session, run_id)
         return {**summary(run), "segments": segments_of(session, run),
                 "entries": entries_of(session, run, whole=documents == "true")}
 
 
 @router.get("/v1/runs/{run_id}/comparable", response_model=answers.ComparableAnswer, responses=PROBLEMS)
-def comparable(run_id: Name, storage: Database, level: AskedLevel = None, project: ProjectFilter = None,
-               cursor: Cursor = None, limit: Limit = 50) -> dict[str, Any]:
-    """List the runs guaranteed comparable with this one, and how many are open for want of facts."""
-    asked = Question.COMPARE.default_level if level is None else level
+def comparable(run_id: Name, storage: Database, *, level: AskedLevel = None, project: ProjectFilter = None,
+               policy: AskedPolicy = None, vary: Vary = (), cursor: Cursor = None, limit: Limit = 50
+               ) -> dict[str, Any]:
+    """List the runs guaranteed comparable with this one, and how many are open for want of facts.
+
+    A policy holds between runs of its project; runs of other projects are listed as no policy has it, and with
+    policy=project not at all.
+    """
     with storage.reading() as session:
-        run = judging.find_run(session, run_id)
-        own, lacking = queries.class_of(session, run, asked)
-        page = queries.comparable_runs(session, run, asked, project=project, before=cursor, limit=limit)
-        confirmed = judging.without_contradicted(session, run, page.runs, asked)
-        still_open = queries.undetermined(session, run, asked, project)
+        run = sides.find_run(session, run_id)
+        held = policies.of_run(session, policy, run.project).varying(vary)
+        asked = held.level(level, Question.COMPARE)
+        outside = None if policy == "project" else policies.NOTHING_IN_FORCE.varying(vary).policy
+        parts = classes.parts_of(run, held.policy, outside, project)
+        own = classes.class_of(session, run, asked, held.policy)
+        page = classes.comparable_runs(session, run, asked, parts, before=cursor, limit=limit)
+        confirmed = judging.without_contradicted(session, run, page.runs, asked, held.policy, outside)
+        still_open = classes.undetermined(session, run, asked, parts)
+    again = {"level": asked.word, "project": project, "policy": policy, "vary": ",".join(vary) or None, "limit": limit}
     return {"run_id": run.id, "level": asked.word, "scope": run.scope, "key": own.key, "failing": own.failing,
-            "lacking": lacking, "runs": [summary(other) for other in confirmed],
-            "next": next_page(f"/v1/runs/{run.id}/comparable", page, level=asked.word, project=project, limit=limit),
+            "lacking": own.lacking, "in_force": held.to_json(), "runs": [summary(other) for other in confirmed],
+            "next": next_page(f"/v1/runs/{run.id}/comparable", page, **again),
             "undetermined": {"count": still_open.count,
                              "lacking": [{"path": path, "runs": count} for path, count in still_open.lacking]}}
 
 
 @router.get("/v1/runs/{run_id}/conformance", response_model=answers.ConformanceAnswer, responses=PROBLEMS)
-def conform(run_id: Name, storage: Database, level: AskedLevel = None,
+def conform(run_id: Name, storage: Database, level: AskedLevel = None, policy: AskedPolicy = None,
             manifest: Annotated[str | None, Query(pattern=MANIFEST_NAME_PATTERN, description="name/version")] = None
             ) -> dict[str, Any]:
     """Hold a run against the manifest of its image, of its project, or the one named."""
     with storage.reading() as session:
-        observed = judging.run_side(session, judging.find_run(session, run_id), Question.COMPARE)
+        observed = sides.run_side(session, sides.find_run(session, run_id), Question.COMPARE)
         found, how = manifest_for(session, observed, manifest)
-        expected = judging.manifest_side(session, found, Question.COMPARE)
+        expected = sides.manifest_side(session, found, Question.COMPARE)
+        held = policies.of_run(session, policy, observed.project)
     drift = conformance.drift(expected.facts.stack, observed.facts.stack)
     return {"run_id": run_id, "manifest": f"{found.name}/{found.version}", "found": how, "conforms": not drift,
             "drift": drift,
-            "verdict": comparison_answer(judging.judge_sides(expected, observed, Question.COMPARE, level))}
+            "verdict": comparison_answer(judging.judge_sides(expected, observed, Question.COMPARE, level, held))}
 
 
 def summary(run: Run) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Policies of projects, a row a version.
+"""Policies of projects, a row a version; a baseline need not name its level.
 
 Revision ID: 0003
 Revises: 0002
@@ -19,7 +19,7 @@ WHOLE = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
 
 
 def upgrade() -> None:
-    """Create ``policies``."""
+    """Create ``policies``, and let ``projects.level`` be null."""
     op.create_table(
         "policies",
         sa.Column("project", sa.String(length=128), nullable=False),
@@ -31,3 +31,5 @@ def upgrade() -> None:
         sa.Column("received_at", sa.String(length=32), nullable=False),
         sa.PrimaryKeyConstraint("project", "version")
     )
+    with op.batch_alter_table("projects") as projects:
+        projects.alter_column("level", existing_type=sa.String(length=16), nullable=True)
