@@ -34,6 +34,7 @@ ALLOWED: dict[str, dict[str, str]] = {
         "repro_env.numerics": "measures a framework that the caller uses",
         "repro_env.divergence": "hooks into a framework that the caller uses",
         "repro_env.integrations.": "hooks into a library that the caller uses",
+        "repro_env.selftest.workloads": "programs of their own, started by the self-test",
     },
     "machine": {
         "repro_env.system": "the boundary to the machine",
@@ -60,6 +61,7 @@ ALLOWED: dict[str, dict[str, str]] = {
         "repro_env.process: os.getpid": "tells a forked child from the program",
         "repro_env.process: os.environ": "the rank, which says who speaks for a job",
         "repro_env.results: ctypes": "reads the bytes of a tensor that the caller handed over",
+        "repro_env.selftest.": "starts programs of its own in environments that it makes",
     },
     "network": {
         "repro_env.transport": "the one owner of the network",
@@ -70,6 +72,7 @@ ALLOWED: dict[str, dict[str, str]] = {
         "repro_env.bootstrap.": "leaves the environment as the program would have found it",
         "repro_env.injection": "sets the environment of children",
         "repro_env.outside": "pipes to programs and children of ours, no files",
+        "repro_env.selftest.": "programs of its own in a temporary folder, and what --keep names",
     },
     "voice": {
         "repro_env.cli.": "the one owner of stdout and of exit codes",
@@ -78,6 +81,7 @@ ALLOWED: dict[str, dict[str, str]] = {
         "repro_env.bootstrap.": "says once on stderr that a program is not observed",
         "repro_env.process": "says once on stderr, inside the host, what was lost",
         "repro_env.outside: os._exit": "ends a forked child of ours",
+        "repro_env.selftest.workloads": "a program of its own: its digest goes to whoever started it",
     },
     "service_imports": {
         "repro_env_service.demo_workload": "plays a user's program",
