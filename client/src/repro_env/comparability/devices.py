@@ -1,97 +1,58 @@
-"""What a device's name tells: vendor, architecture, size. Stated facts always win over this table.
+"""What a device's name tells: vendor, architecture, size. Stated facts always win over ``device_table``.
 
-Names come as people and tools write them ("GTX 1080 Ti", "NVIDIA A100-SXM4-80GB", "RTX A6000"). A name that fits
-several devices ("H100": SXM or PCIe) gives only what they share. Sources: NVIDIA's compute capability list and data
-sheets, AMD's ROCm hardware table, values of ``torch.cuda.get_device_properties`` in public reports.
+Names come as people and tools write them ("GTX 1080 Ti", "NVIDIA A100-SXM4-80GB", "4070Ti Super", "p4d.24xlarge"). A
+name that fits several devices ("H100": SXM or PCIe) gives only what they share. Where a name and stated numbers cannot
+belong to one device, ``disagreements`` says so.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from functools import lru_cache
 from typing import Any, Optional
+
+from . import device_table as table
 
 GIB = 1024 ** 3
 
 
 @dataclass(frozen=True)
 class Device:
-    """What a name tells; ``None`` where it does not decide."""
+    """What a name tells; ``None`` where it does not decide. ``most_sms`` is what the full chip has."""
 
     vendor: Optional[str] = None
     model: Optional[str] = None
+    architecture: Optional[str] = None
     compute_capability: Optional[str] = None
     gfx_target: Optional[str] = None
     sm_count: Optional[int] = None
     threads_per_sm: Optional[int] = None
     memory_gib: Optional[int] = None
     form_factor: Optional[str] = None
+    most_sms: Optional[int] = None
 
 
-#: target | name: SMs [memory] [form factor] [if words that select the variant]; ...
-_NVIDIA = """
-3.5 | k20x: 14 6; k40: 15 12; titan black: 15 6; gtx titan: 14 6; 780: 12 3; 780 ti: 15 3
-3.7 | k80: 13 12
-5.0 | 750 ti: 5 2; 750: 4
-5.2 | 950: 6; 960: 8; 970: 13 4; 980: 16 4; 980 ti: 22 6; m40: 24; m60: 16 8; m4000: 13 8; m5000: 16 8; m6000: 24
-5.2 | titan x: 24 12 if maxwell; gtx titan x: 24 12
-5.3 | jetson nano: 1; tegra x1: 2
-6.0 | p100: 56; gp100: 56 16
-6.1 | titan x: 28 12 if pascal; titan xp: 30 12; 1050: 5; 1050 ti: 6 4; 1060: 9 3 if 3gb; 1060: 10 6 if 6gb; 1070: 15 8
-6.1 | 1070 ti: 19 8; 1080: 20 8; 1080 ti: 28 11; p4: 20 8; p40: 30 24; p2000: 8 5; p4000: 14 8; p5000: 20 16
-6.1 | p6000: 30 24; p620: 4; p1000: 5 4
-6.2 | jetson tx2: 2
-7.0 | v100: 80; titan v: 80 12; gv100: 80 32
-7.2 | xavier: 8
-7.5 | t4: 40 16; t4g: 40 16; 1630: 8 4; 1650: 14 4; 1650 ti: 16 4; 1650 super: 20 4; 1660: 22 6; 1660 super: 22 6
-7.5 | 1660 ti: 24 6; 2060: 30; 2060 super: 34 8; 2070: 36 8; 2070 super: 40 8; 2080: 46 8; 2080 super: 48 8
-7.5 | 2080 ti: 68 11; titan rtx: 72 24; quadro rtx 4000: 36 8; quadro rtx 5000: 48 16; quadro rtx 6000: 72 24
-7.5 | quadro rtx 8000: 72 48; rtx 8000: 72 48; rtx 6000: 72 24 if turing; t400: 6; t600: 10; t1000: 14; t2000: 16
-8.0 | a100: 108 40 SXM if sxm4 40gb; a100: 108 80 SXM if sxm4 80gb; a100: 108 40 PCIe if pcie 40gb
-8.0 | a100: 108 80 PCIe if pcie 80gb; a100x: 108 80; a30: 56 24 PCIe; a800: 108
-8.6 | a2: 10 16; a10: 72 24; a10g: 80 24; a10m: 64; a16: 10 16; a40: 84 48; a2000: 26; a4000: 48 16; a4500: 56 20
-8.6 | a5000: 64 24; a5500: 80 24; a6000: 84 48; 3050: 20; 3050 ti: 20 4; 3060: 28; 3060 ti: 38 8; 3070: 46 8
-8.6 | 3070 ti: 48 8; 3080: 68 10 if 10gb; 3080: 70 12 if 12gb; 3080 ti: 80 12; 3090: 82 24; 3090 ti: 84 24
-8.7 | orin: -
-8.9 | l4: 58 24; l40: 142 48; l40s: 142 48; l20: 92 48; l2: -; 4050: -; 4060: 24 8; 4060 ti: 34; 4070: 46 12
-8.9 | 4070 super: 56 12; 4070 ti: 60 12; 4070 ti super: 66 16; 4080: 76 16; 4080 super: 80 16; 4090: 128 24
-8.9 | 4090 d: 114 24; rtx 6000 ada: 142 48; rtx 6000: 142 48 if ada; rtx 5880 ada: 110 48; rtx 5000 ada: 100 32
-8.9 | rtx 4500 ada: 60 24; rtx 4000 ada: 48 20; rtx 2000 ada: 22 16
-9.0 | h100: 132 80 SXM if sxm5; h100: 132 80 SXM if sxm; h100: 132 80 SXM if hbm3; h100: 114 80 PCIe if pcie
-9.0 | h100: 132 94 PCIe if nvl; h200: 132 141; h800: 132 80 SXM if sxm5; h800: 114 80 PCIe if pcie; h800: 132 80 if hbm3
-9.0 | h20: 78; gh200: 132
-10.0 | b100: -; b200: 148; gb200: 148
-10.3 | b300: -; gb300: -
-11.0 | thor: 20
-12.0 | 5050: 20 8; 5060: 30 8; 5060 ti: 36; 5070: 48 12; 5070 ti: 70 16; 5080: 84 16; 5090: 170 32; 5090 d: 170
-12.0 | rtx pro 6000: 188 96; rtx pro 5000: 110 48; rtx pro 4500: 82 32; rtx pro 4000: 70 24
-12.1 | gb10: 48
-"""
-_AMD = """
-gfx900 | mi25: 64 16; vega 64: 64 8; vega 56: 56 8
-gfx906 | mi50: 60; mi60: 64 32; radeon vii: 60 16
-gfx908 | mi100: 120 32
-gfx90a | mi210: 104 64; mi250: 104 64; mi250x: 110 64
-gfx942 | mi300a: 228 128; mi300x: 304 192; mi308x: 80 192; mi325x: 304 256
-gfx950 | mi350x: 256 288; mi355x: 256 288
-gfx1030 | 6800: 60 16; 6800 xt: 72 16; 6900 xt: 80 16; 6950 xt: 80 16; w6800: 60 32
-gfx1031 | 6700 xt: 40 12; 6750 xt: 40 12
-gfx1032 | 6600: 28 8; 6600 xt: 32 8
-gfx1100 | 7900 xtx: 96 24; 7900 xt: 84 20; 7900 gre: 80 16; w7900: 96 48; w7800: 70
-gfx1101 | 7800 xt: 60 16; 7700 xt: 54 12; w7700: 48 16
-gfx1102 | 7600: 32 8
-gfx1151 | 8060s: 40; strix halo: 40
-gfx1200 | 9060 xt: 32
-gfx1201 | 9070 xt: 64 16; 9070: 56 16; r9700: 64 32
-"""
-#: compute capability -> maximum resident threads of one SM (CUDA C++ Programming Guide, technical specifications).
-THREADS_PER_SM = {"7.5": 1024, "8.6": 1536, "8.7": 1536, "8.9": 1536, "11.0": 1536, "12.0": 1536, "12.1": 1536}
 _WARP_GENERATIONS = 2048
-_NOISE = frozenset(("nvidia", "geforce", "tesla", "amd", "radeon", "instinct", "graphics", "gpu", "tm", "corporation",
-                    "generation", "blackwell"))
-#: words that mark a smaller relative of the device they follow.
-_CUT_DOWN = frozenset(("laptop", "mobile", "mig", "max-q", "vgpu"))
+_NOISE = frozenset(("nvidia", "geforce", "tesla", "amd", "radeon", "instinct", "graphics", "gpu", "tm", "r",
+                    "corporation", "intel", "generation", "blackwell", "sff", "with", "design"))
+#: words of which the noise is part of the name: written together they stay.
+_KEPT = (("radeon", "vii"), ("gpu", "max"), ("gpu", "flex"))
+#: words that mark a relative of the device they follow, mostly smaller.
+_CUT_DOWN = frozenset(("laptop", "max-q", "mig", "vgpu"))
+_SPELLINGS = (
+    (r"[^a-z0-9.]+", " "),
+    (r"\b(rtx|gtx|tesla|quadro|titan)(\d|[a-z]\d{1,4}\b)", r"\1 \2"),
+    (r"\b(\d{3,4})(ti|super|d|xtx|xt)(super)?\b", r"\1 \2 \3"),
+    (r"\b([24]0[678]0)s\b", r"\1 super"),
+    (r"\b([ahv]\d{2}0)(sxm\d?|pcie|nvl)\b", r"\1 \2"),
+    (r"\bsxm\d\b", "sxm"),
+    (r"(?<![\w.])(\d+) ?gi?b?(?![\w.])", r"\1gb"),
+    (r"\bmax q\b", "max-q"),
+    (r"\bmobile\b", "laptop"),
+    (r"\b\d{1,2}[acq]\b", "vgpu"),
+)
 
 
 @dataclass(frozen=True)
@@ -99,6 +60,7 @@ class _Row:
     device: Device
     words: tuple[str, ...]
     needs: frozenset[str]
+    only_when: bool
 
 
 def resolve(name: Any) -> Device:
@@ -106,22 +68,82 @@ def resolve(name: Any) -> Device:
     return _resolve(name) if isinstance(name, str) else Device()
 
 
+def candidates(name: Any) -> tuple[Device, ...]:
+    """Return every device that ``name`` may mean, in whatever size and variant."""
+    return _candidates(name) if isinstance(name, str) else ()
+
+
+def disagreements(stated: Mapping[str, Any]) -> tuple[str, ...]:
+    """Say in words which numbers of a device its name cannot have.
+
+    ``stated`` holds the captured facts of one device (``name``, ``vendor``, ``compute_capability``, ``gfx_target``,
+    ``sm_count``), ``None`` or left out where one was not read. Fewer SMs than the whole device has are no
+    disagreement: a slice, a virtual device and a relative for laptops have fewer.
+    """
+    found = candidates(stated.get("name"))
+    name = stated.get("name")
+    told = []
+    for fact, words in (("vendor", "made by {}"), ("compute_capability", "of compute capability {}"),
+                        ("gfx_target", "of target {}")):
+        value, known = stated.get(fact), {getattr(device, fact) for device in found}
+        if value and known and None not in known and _same_chip(value) not in known:
+            told.append(f"{name} is {words.format(' or '.join(sorted(known)))}, not {value}")
+    sms, most = stated.get("sm_count"), [device.most_sms for device in found]
+    if sms and most and all(most) and sms > max(count for count in most if count):
+        unit = {"nvidia": "SMs", "apple": "GPU cores"}.get(found[0].vendor or "", "compute units")
+        told.append(f"{name} has at most {max(count for count in most if count)} {unit}, not {sms}")
+    return tuple(told)
+
+
+def _same_chip(value: str) -> str:
+    return next((new for new, old in table.RENUMBERED.items() if value == old), value)
+
+
 @lru_cache(maxsize=1024)
 def _resolve(name: str) -> Device:
     words = _words(name)
-    if words[:1] == ("apple",) or re.fullmatch(r"(apple )?m[1-9]( pro| max| ultra)?", " ".join(words)):
-        return Device(vendor="apple", model=" ".join(words))
+    apple = _apple(words, name)
+    if apple is not None:
+        return apple
     rows = _longest([row for row in _rows() if _contains(words, row.words)])
-    fitting = [row for row in rows if row.needs and row.needs <= set(words)] or rows
+    special = [row for row in rows if row.only_when and row.needs <= set(words)]
+    if special:
+        most = max(len(row.needs) for row in special)
+        fitting = [row for row in special if len(row.needs) == most]
+    else:
+        plain = [row for row in rows if not row.only_when] or rows
+        fitting = [row for row in plain if row.needs and row.needs <= set(words)] or [
+            row for row in plain if not row.needs] or plain
     device = _shared([row.device for row in fitting])
-    cut = " ".join(word for word in words if word in _CUT_DOWN)
-    return replace(device, model=f"{device.model} {cut}", sm_count=None, memory_gib=None) if cut else device
+    cut = [word for word in dict.fromkeys(words) if word in _CUT_DOWN]
+    if not cut or device.model is None:
+        return device
+    known = all(word in row.needs for row in fitting for word in cut)
+    named = replace(device, model=f"{device.model} {' '.join(cut)}")
+    return named if known else replace(named, sm_count=None, memory_gib=None)
+
+
+@lru_cache(maxsize=1024)
+def _candidates(name: str) -> tuple[Device, ...]:
+    words = _words(name)
+    apple = _apple(words, name)
+    if apple is not None:
+        return (apple,)
+    return tuple(row.device for row in _longest([row for row in _rows() if _contains(words, row.words)]))
 
 
 def _words(name: str) -> tuple[str, ...]:
-    text = re.sub(r"\b(\d{3,4})(ti|super|d|xtx|xt)\b", r"\1 \2", re.sub(r"[^a-z0-9.]+", " ", name.lower()))
-    text = re.sub(r"\b(\d+) gb\b", r"\1gb", text.replace("max q", "max-q"))
-    return tuple(word for word in text.split() if word not in _NOISE)
+    lowered = name.lower().strip()
+    rented = next((device for start, device in table.INSTANCES.items() if lowered.startswith(start)), None)
+    text = (rented or lowered).lower()
+    for pattern, spelling in _SPELLINGS:
+        text = re.sub(pattern, spelling, text)
+    split = text.split()
+    kept = {word for pair in _KEPT if _contains(tuple(split), pair) for word in pair}
+    text = f" {' '.join(word for word in split if word not in _NOISE or word in kept)} "
+    for said, called in table.ALIASES.items():
+        text = text.replace(f" {said} ", f" {called} ")
+    return tuple(text.split())
 
 
 def _contains(words: tuple[str, ...], part: tuple[str, ...]) -> bool:
@@ -142,33 +164,61 @@ def _shared(devices: list[Device]) -> Device:
     return Device(**{name: found.pop() if len(found) == 1 else None for name, found in values.items()})
 
 
+def _apple(words: tuple[str, ...], name: str) -> Device | None:
+    """Return a device of Apple, ``None`` where the words are none of its chips; a Tesla M4 is none either."""
+    text = " ".join(words).removeprefix("apple ")
+    chip = re.match(r"m[1-9]( pro| max| ultra)?\b", text)
+    if words[:1] == ("apple",) and chip is None:
+        return Device(vendor="apple", model=text or None)
+    if chip is None or (words[:1] != ("apple",) and (chip[0] != text or "tesla" in name.lower())):
+        return None
+    cores = table.APPLE.get(chip[0])
+    stated = re.search(r"\b(\d{1,2}) core", text)
+    count = int(stated[1]) if stated and cores and int(stated[1]) in cores else None
+    return Device(vendor="apple", model=chip[0], architecture=chip[0][:2].upper(), sm_count=count,
+                  most_sms=max(cores) if cores else None)
+
+
 @lru_cache(maxsize=1)
 def _rows() -> tuple[_Row, ...]:
     rows = []
-    for vendor, table in (("nvidia", _NVIDIA), ("amd", _AMD)):
-        for line in table.strip().splitlines():
-            target, entries = line.split("|")
-            rows += [_row(vendor, target.strip(), entry) for entry in entries.split(";")]
+    for vendor, text in (("nvidia", table.NVIDIA), ("amd", table.AMD), ("intel", table.INTEL)):
+        for line in text.strip().splitlines():
+            chip, entries = line.split("|")
+            rows += [_row(vendor, chip.split(), entry) for entry in entries.split(";")]
     return tuple(rows)
 
 
-def _row(vendor: str, target: str, entry: str) -> _Row:
+def _row(vendor: str, chip: list[str], entry: str) -> _Row:
+    target = chip[0]
     name, facts = entry.split(":")
-    values, _, needs = facts.partition(" if ")
-    words: list[str | None] = [*values.split(), None, None, None]
-    sm_count, memory, form = words[:3]
-    if memory is not None and not memory.isdigit():
-        memory, form = None, memory
+    values, choosing, needs = facts.partition(" if ")
+    only_when = not choosing and " when " in facts
+    if only_when:
+        values, _, needs = facts.partition(" when ")
+    sm_count, memory, form = _numbers(values.split())
     device = Device(
-        vendor=vendor, model=name.strip(), compute_capability=target if vendor == "nvidia" else None,
-        gfx_target=target if vendor == "amd" else None,
-        sm_count=int(sm_count) if sm_count and sm_count.isdigit() else None,
-        threads_per_sm=threads_per_sm(vendor, target), memory_gib=int(memory) if memory else None, form_factor=form)
-    return _Row(device, tuple(name.split()), frozenset(needs.split()))
+        vendor=vendor, model=name.strip(), architecture=architecture(target),
+        compute_capability=target if vendor == "nvidia" else None, gfx_target=target if vendor == "amd" else None,
+        sm_count=sm_count, threads_per_sm=threads_per_sm(vendor, target), memory_gib=memory, form_factor=form,
+        most_sms=int(chip[2]) if vendor == "nvidia" else sm_count)
+    return _Row(device, tuple(name.split()), frozenset(needs.split()), only_when)
+
+
+def _numbers(values: list[str]) -> tuple[int | None, int | None, str | None]:
+    """Return SM count, memory and form factor of one entry of the table."""
+    numbers = [int(value) if value.isdigit() else None for value in values[:2]]
+    form = next((value for value in values if value.isalpha()), None)
+    return numbers[0], numbers[1] if len(numbers) > 1 else None, form
+
+
+def architecture(target: str | None) -> str | None:
+    """Return the architecture of a compute capability or gfx target, ``None`` for one that is not known."""
+    return next((name for start, name in table.ARCHITECTURES.items() if target and target.startswith(start)), None)
 
 
 def threads_per_sm(vendor: str, target: str) -> int | None:
     """Return the resident threads of one SM or compute unit; ``None`` for RDNA, where tools count differently."""
     if vendor == "nvidia":
-        return THREADS_PER_SM.get(target, _WARP_GENERATIONS)
+        return table.THREADS_PER_SM.get(target, _WARP_GENERATIONS)
     return _WARP_GENERATIONS if target.startswith("gfx9") else None
