@@ -1,4 +1,4 @@
-"""Make the reference pages from the code: fields, rules, command line, REST.
+"""Make the reference pages from the code: fields, rules, research, command line, REST.
 
 python docs/build.py           write the pages
 python docs/build.py --check   exit 1 and name the pages that are not up to date
@@ -17,10 +17,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import examples
+import knowledge_page
+import rule_pages
+
 from repro_env.cli.main import COMMANDS
-from repro_env.comparability.causes import CAUSES
-from repro_env.comparability.rule import AnyRule, Distinction
-from repro_env.comparability.rules import RULES, RULESET
 from repro_env.fingerprint.document import Fingerprint
 from repro_env.fingerprint.facts import SCHEMA_VERSION, UNREAD_CODES
 from repro_env.fingerprint.field import Unread
@@ -84,32 +85,6 @@ def _type(hint: Any) -> str:
     return {str: "text", int: "integer", bool: "boolean"}.get(hint, "object")
 
 
-def rules_page() -> str:
-    """Every rule, a section a layer."""
-    lines = ["# Rules\n", f"Rule set {RULESET}, {len(RULES)} rules, root causes first within a layer. Levels are what "
-             "remains when the rule bites: guaranteed / expected / possible. See [levels.md](levels.md).\n"]
-    for layer in dict.fromkeys(rule.layer for rule in RULES):
-        lines.append(f"\n## {layer}\n")
-        for rule in RULES:
-            if rule.layer == layer:
-                lines += _rule(rule)
-    lines += ["\n## Causes\n", "| cause | in words |", "|---|---|"]
-    lines += [f"| `{cause}` | {words} |" for cause, words in CAUSES.items()]
-    return "\n".join(lines) + "\n"
-
-
-def _rule(rule: AnyRule) -> list[str]:
-    kind = "Distinction" if isinstance(rule, Distinction) else "Condition"
-    levels = " / ".join(level.word for level in (rule.guaranteed, rule.expected, rule.possible))
-    rows = [f"### {rule.id}\n", f"*{kind}*, set by the {rule.set_by.value}; cause `{rule.cause}`; {levels}; "
-            f"asked by {', '.join(question.value for question in rule.questions)}; {rule.confidence}.\n",
-            f"- why: {rule.why}", f"- effect: {rule.effect}", f"- remedy: {rule.remedy}",
-            f"- if unread: {rule.capture_how}", f"- source: {'; '.join(rule.source)}"]
-    if rule.subsumes:
-        rows.append(f"- explains also: {', '.join(f'`{item}`' for item in rule.subsumes)}")
-    return [*rows, ""]
-
-
 def cli_page() -> str:
     """The help of every command, as a terminal shows it."""
     lines = ["# Command line\n"]
@@ -154,23 +129,36 @@ def rest_page() -> str:
     return "\n".join(lines)
 
 
-PAGES = {"fields.md": fields_page, "rules.md": rules_page, "cli.md": cli_page, "rest.md": rest_page}
+def pages() -> dict[Path, str]:
+    """Return every generated page with its text; rules are explained by the examples, which are written first."""
+    made = {"fields.md": fields_page(), "rules.md": rule_pages.index_page(), **rule_pages.layer_pages(),
+            "knowledge.md": knowledge_page.page(), "cli.md": cli_page(), "rest.md": rest_page()}
+    return {HERE / name: GENERATED + text for name, text in made.items()}
 
 
 def main(arguments: list[str]) -> int:
-    """Write the pages, or with ``--check`` name those that differ."""
-    stale = []
-    for name, make in PAGES.items():
-        text = GENERATED + make()
-        target = HERE / name
-        if "--check" in arguments:
-            if not target.exists() or target.read_text(encoding="utf-8") != text:
-                stale.append(name)
-        else:
-            target.write_text(text, encoding="utf-8")
-    if stale:
+    """Write the pages, or with ``--check`` name those that differ; pages of layers that are gone are removed."""
+    check = "--check" in arguments
+    stale = [name for name in (_keep(examples.TARGET, examples.text(), check=check),) if name]
+    made = pages()
+    stale += [name for name in (_keep(target, text, check=check) for target, text in made.items()) if name]
+    for target in sorted(set((HERE / "rules").glob("*.md")) - set(made)):
+        stale.append(target.name)
+        if not check:
+            target.unlink()
+    if check and stale:
         print(f"not up to date: {', '.join(stale)}; run `make docs` and commit the result", file=sys.stderr)
-    return 1 if stale else 0
+    return 1 if check and stale else 0
+
+
+def _keep(target: Path, text: str, *, check: bool) -> str:
+    """Return the name of a file that is not what it should be; write it unless this is a check."""
+    if target.exists() and target.read_text(encoding="utf-8") == text:
+        return ""
+    if not check:
+        target.parent.mkdir(exist_ok=True)
+        target.write_text(text, encoding="utf-8")
+    return target.name
 
 
 if __name__ == "__main__":

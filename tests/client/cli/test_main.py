@@ -55,7 +55,7 @@ def test_nothing_at_all_is_wrong_usage_and_shows_the_help(repro_env: Run) -> Non
 @pytest.mark.parametrize(("arguments", "words"), [
     (["captur"], "unknown command 'captur' (did you mean capture?)"),
     (["zzz"], "unknown command 'zzz'; repro-env --help"),
-    (["compare", "a.json"], "compare: expected LEFT RIGHT, got a.json"),
+    (["compare", "a.json"], "compare: expected LEFT RIGHT"),
     (["capture", "--labl", "a=b"], "unknown option --labl (did you mean --label?)"),
     (["compare", "a", "b", "--level", "exact"], "expects one of bitwise, curve, statistical, none, got 'exact'"),
     (["capture", "--run-id"], "--run-id expects a value: --run-id ID"),
@@ -96,8 +96,7 @@ def test_output_is_utf8_in_any_locale(repro_env: Run) -> None:
 def test_rules_explains_one_rule(repro_env: Run) -> None:
     done = repro_env("rules", "torch-threads")
     assert done.code == 0
-    for word in ("torch-threads (threads)", "effect", "remedy", "known"):
-        assert word in done.out
+    assert done.out == repro_env("explain", "torch-threads").out
     assert repro_env("rules", "torch-threads", "--json").json()["id"] == "torch-threads"
 
 

@@ -25,10 +25,12 @@ COMMANDS = {
     "capture": "record this environment, without running anything (for a job's prologue)",
     "run": "run a program and record its environment from the inside",
     "compare": "say whether two environments are comparable, and what stands between them",
+    "verify": "recompute a verdict and say whether it holds",
     "import": "make a document from an environment report that another tool printed",
     "doctor": "find what contradicts itself, moves numbers or could not be read, and mend it",
     "sync": "deliver documents that could not be delivered before",
-    "rules": "list what is known about differences, or explain one rule",
+    "rules": "list what is known about differences",
+    "explain": "say what is known about a rule, a cause or a layer, and where from",
 }
 _EXAMPLES = """\
   repro-env capture                        record this environment, print its run id

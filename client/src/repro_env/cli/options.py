@@ -33,8 +33,8 @@ class Option:
 class Command:
     """One command: what it does, what it takes, examples.
 
-    An argument in brackets is optional; ``rest`` takes everything from the first argument on. A line of ``notes`` is
-    a paragraph, or with a tab the row of a table.
+    An argument in brackets is optional, one with dots may be repeated; ``rest`` takes everything from the first
+    argument on. A line of ``notes`` is a paragraph, or with a tab the row of a table.
     """
 
     def __init__(self, name: str, summary: str, *, usage: str, options: tuple[Option, ...],
@@ -100,7 +100,8 @@ class Command:
         if self.rest:
             return
         least = sum(not name.startswith("[") for name, _ in self.arguments)
-        if not least <= len(arguments) <= len(self.arguments):
+        most = float("inf") if any("..." in name for name, _ in self.arguments) else len(self.arguments)
+        if not least <= len(arguments) <= most:
             names = " ".join(name for name, _ in self.arguments) or "no arguments"
             got = " ".join(arguments) or "none"
             raise UsageError(f"{self.name}: expected {names}, got {got}; see repro-env {self.name} --help")
