@@ -7,8 +7,9 @@ from documents import distribution, library
 from repro_env.comparability.rules.distributions import CRITICAL
 from tests.client.comparability.planted.planting import INSTALLED, NUMPY_ONLY, POOL, Planted, cpu, gpu, packages
 
+MKL_UNDER_NUMPY = {**NUMPY_ONLY, "libraries.mkl": library("2024.1"), "threads.blas_pools": []}
+
 PLANTED: dict[str, Planted] = {
-    "logged-meaning": cpu(INSTALLED, packages(transformers="4.44.0"), packages(transformers="4.47.1")),
     "scikit-learn-threads": cpu("threads.scikit_learn", 8, 4),
     "torch-threads": cpu("threads.torch_intraop", 8, 4),
     "blas-threads": cpu("threads.blas_pools", [POOL], [{**POOL, "threads": 4}], **NUMPY_ONLY),
@@ -22,14 +23,19 @@ PLANTED: dict[str, Planted] = {
     "cpu-vector-level": cpu("cpu.instruction_sets", ["avx2", "avx512f"], ["avx2"]),
     "cpu-vendor": cpu("cpu.vendor", "GenuineIntel", "AuthenticAMD"),
     "torch-capability": cpu("cpu.torch_capability", "AVX512", "AVX2"),
-    "onednn-cap": cpu("variables.values.ONEDNN_MAX_CPU_ISA", None, "AVX2"),
-    "mkl-caps": cpu("variables.values.MKL_CBWR", None, "COMPATIBLE"),
+    "onednn-isa": cpu("variables.values.ONEDNN_MAX_CPU_ISA", None, "AVX2"),
+    "onednn-half-units": cpu("variables.values.ONEDNN_MAX_CPU_ISA", None, "AVX512_CORE_BF16",
+                             **{"precision.autocast": "bfloat16"}),
+    "mkl-branch": cpu("variables.values.MKL_CBWR", None, "COMPATIBLE"),
+    "kernel-variables": cpu("variables.values.ATEN_CPU_CAPABILITY", None, "avx2"),
+    "thread-variables": cpu("variables.values.OMP_NUM_THREADS", None, "1"),
+    "mkl-alignment": Planted("cpu", MKL_UNDER_NUMPY, MKL_UNDER_NUMPY),
     "numpy-simd": cpu("cpu.numpy_simd", ["AVX2", "AVX512F"], ["AVX2"], **NUMPY_ONLY),
     "blas-kernels": cpu("threads.blas_pools", [POOL], [{**POOL, "architecture": "Haswell"}], **NUMPY_ONLY),
     "torch-host-capability": gpu("cpu.torch_capability", "AVX512", "AVX2"),
     "numpy-simd-host": cpu("cpu.numpy_simd", ["AVX2", "AVX512F"], ["AVX2"]),
     "blas-kernels-host": cpu("threads.blas_pools", [POOL], [{**POOL, "architecture": "Haswell"}]),
-    "host-caps": gpu("variables.values.MKL_CBWR", None, "COMPATIBLE"),
+    "host-branches": gpu("variables.values.MKL_CBWR", None, "COMPATIBLE"),
     "glibc-caps": cpu("variables.values.GLIBC_TUNABLES", None, "glibc.cpu.hwcaps=-AVX2"),
     "processor": cpu("cpu.microarchitecture", "6-143", "6-106"),
     "vcs-revisions": cpu(INSTALLED, [distribution("project", "1.0", revision="a" * 40)],

@@ -4,31 +4,112 @@ from __future__ import annotations
 
 from typing import Any, Callable
 
-from ..acting import UNUSED, on_cpu, present, using, using_any, variable
+from .. import branches
+from ..acting import UNUSED, any_imported, in_process, inner, on_cpu, present, using, using_any, variable
 from ..levels import Level, SetBy
 from ..processors import level_of_model, vector_level
-from ..reading import Facts
+from ..reading import Facts, Missing
 from ..rule import AnyRule, Distinction, Projection, show_value
+from ..versions import older
 from .libraries import not_loaded
 from .precision import WITH_ONEDNN
-from .threads import pools, without_torch
+from .threads import acting_pools, pools, without_torch
+
+#: variables by which people ask for kernels, beside torch's own.
+ASKED = ("NPY_DISABLE_CPU_FEATURES", "OPENBLAS_CORETYPE", "BLIS_ARCH_TYPE")
 
 
-@on_cpu
-def level(facts: Facts) -> Any:
-    """Vector level of the CPU, by its instruction sets, else by its name: libraries without a cap choose by it."""
+def hardware_level(facts: Facts) -> str | None:
+    """Return the vector level of the CPU, by its instruction sets, else by its name; ``None`` where it has none."""
     if not facts.known("cpu.instruction_sets"):
         told = level_of_model(facts.get("cpu.model"))
         if told is not None:
             return told
     found = facts.read("cpu.instruction_sets")
-    return UNUSED if found is None else vector_level(found)
+    return None if found is None else vector_level(found)
+
+
+@on_cpu
+def level(facts: Facts) -> Any:
+    """The widest vector level that a library of the program uses: the CPU's, unless all of them are held below it."""
+    best = hardware_level(facts)
+    if best is None or best not in branches.X86 or not in_process(facts):
+        return present(best)
+    lacking: dict[str, str] = {}
+    widest: str | None = None
+    for of_library in (_level_of_torch, _level_of_mkl, _level_of_onednn, _level_of_numpy, _level_of_openblas,
+                       _level_of_compilers):
+        try:
+            found = of_library(facts, best)
+        except Missing as missing:
+            lacking.update(missing.facts)
+            continue
+        if found is not None and (widest is None or _rank(found) < _rank(widest)):
+            widest = found
+        if widest is not None and _rank(widest) <= _rank(best):
+            return best
+    if lacking:
+        raise Missing(lacking)
+    return present(widest)
+
+
+def _rank(name: str) -> int:
+    """Order vector levels, the widest first; one of another machine counts as the widest."""
+    return branches.X86.index(name) if name in branches.X86 else 0
+
+
+def _level_of_torch(facts: Facts, best: str) -> str | None:
+    if not any_imported(facts, ("torch",)):
+        return None
+    capability = facts.read("cpu.torch_capability")
+    return None if capability is None else branches.torch_level(capability) or best
+
+
+def _level_of_mkl(facts: Facts, best: str) -> str | None:
+    branch = mkl_branch(facts)
+    if branch is UNUSED:
+        return None
+    name = str(branch).partition(" ")[0].strip(",")
+    return {"AVX512": "AVX-512", "AVX2": "AVX2", "AVX": "AVX"}.get(name, "baseline")
+
+
+def _level_of_onednn(facts: Facts, best: str) -> str | None:
+    if not any_imported(facts, WITH_ONEDNN):
+        return None
+    found = onednn_isa(facts)
+    return {"AVX512_CORE": "AVX-512", "AVX2": "AVX2", "AVX": "AVX"}.get(found, "baseline")
+
+
+def _level_of_numpy(facts: Facts, best: str) -> str | None:
+    if not any_imported(facts, ("numpy",)):
+        return None
+    features = facts.read("cpu.numpy_simd")
+    return None if features is None else branches.numpy_level(features)
+
+
+def _level_of_openblas(facts: Facts, best: str) -> str | None:
+    if not any_imported(facts, ("numpy", "torch")):
+        return None
+    found = [branches.openblas_level(inner(pool["architecture"], "threads.blas_pools")) or best
+             for pool in facts.read("threads.blas_pools") or ()]
+    return min(found, key=_rank) if found else None
+
+
+def _level_of_compilers(facts: Facts, best: str) -> str | None:
+    """XLA compiles for the CPU it finds."""
+    return best if any_imported(facts, ("jax", "tensorflow")) else None
 
 
 @on_cpu
 def cpu_vendor(facts: Facts) -> Any:
-    """Maker of the CPU; MKL takes other code paths on other makers' CPUs."""
-    return present(facts.read("cpu.vendor"))
+    """Maker of the CPU, where MKL computes: it takes other branches on CPUs of others, but for COMPATIBLE."""
+    vendor = facts.read("cpu.vendor")
+    if in_process(facts):
+        if mkl_absent(facts):
+            return UNUSED
+        if (variable(facts, "MKL_CBWR") or "").partition(",")[0] == "COMPATIBLE":
+            return "any maker (MKL_CBWR=COMPATIBLE)"
+    return present(vendor)
 
 
 def architecture(facts: Facts) -> Any:
@@ -50,19 +131,14 @@ def show_processor(value: Any) -> str:
     return f"family {value[0]} with {vector_level(value[1:])} and {len(value) - 1} instruction sets"
 
 
-@on_cpu
-@using("torch")
-def torch_capability(facts: Facts) -> Any:
-    """Kernel level torch dispatches to."""
-    value = facts.read("cpu.torch_capability")
-    return UNUSED if value is None else value.upper()
-
-
 @using("torch")
 def torch_host_capability(facts: Facts) -> Any:
-    """The same wherever torch computed: initial values are made on the host."""
+    """Kernel level torch dispatches to, wherever it computed: initial values are made on the host."""
     value = facts.read("cpu.torch_capability")
     return UNUSED if value is None else value.upper()
+
+
+torch_capability = on_cpu(torch_host_capability)
 
 
 @using("numpy")
@@ -72,34 +148,70 @@ def numpy_simd(facts: Facts) -> Any:
     return UNUSED if value is None else sorted(value)
 
 
-_ONEDNN_BASE = "AVX512_CORE"
-_MKL_CAPS = ("MKL_CBWR", "MKL_ENABLE_INSTRUCTIONS", "MKL_DEBUG_CPU_TYPE")
+def onednn_isa(facts: Facts) -> Any:
+    """Instruction set in which oneDNN computes float32: the CPU's, capped by its variable."""
+    best = hardware_level(facts)
+    return UNUSED if best is None else branches.onednn(best, onednn_cap(facts))
 
 
-def isa_cap(facts: Facts) -> Any:
-    """Cap on oneDNN: AVX512_CORE and above are equal for float32."""
-    value = (variable(facts, "ONEDNN_MAX_CPU_ISA") or variable(facts, "DNNL_MAX_CPU_ISA") or "").upper()
-    return "none" if value in ("", "DEFAULT", "ALL") or value.startswith(_ONEDNN_BASE) else value
+def onednn_cap(facts: Facts) -> str | None:
+    """Return the cap on oneDNN; the older name counts where the newer one is not set."""
+    return variable(facts, "ONEDNN_MAX_CPU_ISA") or variable(facts, "DNNL_MAX_CPU_ISA")
 
 
-def caps_of_mkl(facts: Facts) -> Any:
-    """Caps on MKL; a cap at AVX512 on a CPU that has it changes nothing."""
-    if facts.read("libraries.mkl") is None or not_loaded(facts, "mkl"):
+def onednn_half(facts: Facts) -> Any:
+    """Units in which oneDNN computes half precision, where autocast or the default type asks for it."""
+    autocast, default = facts.read_all("precision.autocast", "precision.default_dtype")
+    if not {autocast, default} & {"bfloat16", "float16"}:
         return UNUSED
-    has = "avx512f" in (facts.read("cpu.instruction_sets") or ())
-    values = [f"{name}={value}" for name in _MKL_CAPS if (value := variable(facts, name)) is not None]
-    return [value for value in values if not (has and value.rpartition("=")[2].upper() == "AVX512")] or "none"
+    sets = facts.read("cpu.instruction_sets")
+    return UNUSED if sets is None else branches.half_units(sets, onednn_cap(facts))
 
 
-onednn_cap = on_cpu(using_any(*WITH_ONEDNN)(isa_cap))
-mkl_caps = on_cpu(caps_of_mkl)
+def mkl_absent(facts: Facts) -> bool:
+    """Tell whether the process surely computes without MKL."""
+    return facts.read("libraries.mkl") is None or not_loaded(facts, "mkl")
+
+
+def mkl_branch(facts: Facts) -> Any:
+    """Branch that MKL takes: instruction sets and maker of the CPU, capped by its variables."""
+    if mkl_absent(facts):
+        return UNUSED
+    best, vendor = hardware_level(facts), facts.read("cpu.vendor")
+    if best is None or best not in branches.X86:
+        return UNUSED
+    branch = branches.mkl(best, vendor, variable(facts, "MKL_CBWR"), variable(facts, "MKL_ENABLE_INSTRUCTIONS"))
+    forced = variable(facts, "MKL_DEBUG_CPU_TYPE")
+    return f"{branch}, CPU type {forced}" if forced and forces_cpu_type(facts) else branch
+
+
+def forces_cpu_type(facts: Facts) -> bool:
+    """Tell whether this MKL still heeds MKL_DEBUG_CPU_TYPE; 2020 update 1 and later do not."""
+    version = facts.read("libraries.mkl.loaded") if in_process(facts) else facts.read("libraries.mkl.installed")
+    return version is None or older(version, "2020.0.1")
 
 
 @using("torch")
-def host_caps(facts: Facts) -> Any:
+def host_branches(facts: Facts) -> Any:
     """The same two wherever the process computed: initial values and preprocessing are made on the host."""
-    mkl = caps_of_mkl(facts)
-    return [f"oneDNN {isa_cap(facts)}", f"MKL {'not used' if mkl is UNUSED else show_value(mkl)}"]
+    found = (("oneDNN", onednn_isa(facts)), ("MKL", mkl_branch(facts)))
+    return [f"{name} {'not used' if branch is UNUSED else branch}" for name, branch in found]
+
+
+def asked_kernels(facts: Facts) -> Any:
+    """Kernels that variables ask for, where nobody saw the process; in it the ones in force are read.
+
+    Torch heeds its variable in small letters, and only below what the CPU has.
+    """
+    if in_process(facts):
+        return UNUSED
+    best = hardware_level(facts)
+    capability = variable(facts, "ATEN_CPU_CAPABILITY")
+    held = capability in ("avx2", "default") and best in branches.X86 and (
+        _rank(branches.torch_level(capability) or "") > _rank(best or ""))
+    asked = [f"ATEN_CPU_CAPABILITY={capability}"] if held else []
+    asked += [f"{name}={value}" for name in ASKED if (value := variable(facts, name)) is not None]
+    return asked or "no kernels asked for"
 
 
 def glibc_caps(facts: Facts) -> Any:
@@ -121,6 +233,7 @@ def _rule(rule_id: str, why: str, project: Projection, *, expected: Level, remed
 
 
 _SAME_CPU = "run both on the same CPU model"
+_CAPS = "export ATEN_CPU_CAPABILITY=avx2 ONEDNN_MAX_CPU_ISA=AVX2 MKL_ENABLE_INSTRUCTIONS=AVX2 OPENBLAS_CORETYPE=HASWELL"
 
 RULES: tuple[AnyRule, ...] = (
     _rule("cpu-architecture", "machine architecture {expected} against {observed}", architecture, set_by=SetBy.MACHINE,
@@ -128,39 +241,57 @@ RULES: tuple[AnyRule, ...] = (
           subsumes=("cpu-vector-level", "cpu-vendor", "processor"),
           source=("PyTorch documentation, Reproducibility: platforms",)),
     _rule("cpu-vector-level", "{expected} against {observed} on the CPU", level, expected=Level.CURVE,
-          remedy=_SAME_CPU + ", or cap every library: ATEN_CPU_CAPABILITY alone does not reach BLAS and oneDNN",
+          remedy=f"{_SAME_CPU}, or cap every library on both sides: {_CAPS}, and NPY_DISABLE_CPU_FEATURES",
           subsumes=("processor", "torch-capability", "numpy-simd", "numpy-simd-host", "blas-kernels",
-                    "blas-kernels-host", "torch-host-capability"),
+                    "blas-kernels-host", "torch-host-capability", "onednn-isa", "onednn-half-units", "mkl-branch",
+                    "host-branches", "kernel-variables"),
           source=("pytorch issues 155423, 155552", *_MEASURED)),
-    _rule("cpu-vendor", "CPU of {expected} against {observed}", cpu_vendor, expected=Level.CURVE, remedy=_SAME_CPU,
-          subsumes=("processor",),
-          source=("Intel oneMKL documentation: optimisation notice", "pytorch issue 49268")),
+    _rule("cpu-vendor", "CPU of {expected} against {observed}", cpu_vendor, expected=Level.CURVE,
+          remedy=f"{_SAME_CPU}, or export MKL_CBWR=COMPATIBLE on both sides",
+          subsumes=("processor", "mkl-branch", "host-branches"),
+          source=("Intel oneMKL documentation: run-time dispatch, CNR on CPUs of other makers", "pytorch issue 49268")),
     _rule("torch-capability", "torch CPU kernels {expected} against {observed}", torch_capability,
           expected=Level.CURVE, remedy="unset ATEN_CPU_CAPABILITY, or run on CPUs of one level",
-          subsumes=("torch-host-capability",)),
-    _rule("onednn-cap", "oneDNN capped at {expected} against {observed}", onednn_cap, expected=Level.CURVE,
-          remedy="set ONEDNN_MAX_CPU_ISA the same", subsumes=("host-caps",)),
-    _rule("mkl-caps", "MKL capped by {expected} against {observed}", mkl_caps, expected=Level.CURVE,
-          remedy="set MKL_CBWR and MKL_ENABLE_INSTRUCTIONS the same", subsumes=("host-caps",)),
-    _rule("host-caps", "libraries capped at {expected} against {observed} on the host", host_caps,
+          subsumes=("torch-host-capability", "kernel-variables")),
+    _rule("onednn-isa", "oneDNN computes with {expected} against {observed}",
+          on_cpu(using_any(*WITH_ONEDNN)(onednn_isa)), expected=Level.CURVE,
+          remedy="set ONEDNN_MAX_CPU_ISA the same", subsumes=("host-branches",),
+          source=("oneDNN documentation, CPU Dispatcher Control",
+                  "measured: convolution, GELU and LSTM change below AVX512_CORE, float32 not above it")),
+    _rule("onednn-half-units", "half precision in oneDNN by {expected} against {observed}",
+          on_cpu(using_any(*WITH_ONEDNN)(onednn_half)), expected=Level.CURVE,
+          effect="products in half precision add in another order and width",
+          remedy="set ONEDNN_MAX_CPU_ISA the same, or run on CPUs with the same units",
+          source=("measured: bfloat16 products and convolutions change when AMX is withheld",)),
+    _rule("mkl-branch", "MKL branch {expected} against {observed}", on_cpu(mkl_branch), expected=Level.CURVE,
+          remedy="set MKL_CBWR and MKL_ENABLE_INSTRUCTIONS the same", subsumes=("host-branches",),
+          source=("Intel oneMKL documentation, Conditional Numerical Reproducibility",
+                  "measured: products, decompositions, FFT, exp, log and tanh change with the branch")),
+    _rule("host-branches", "on the host {expected} against {observed}", host_branches,
           expected=Level.BITWISE, remedy="set ONEDNN_MAX_CPU_ISA, MKL_CBWR and MKL_ENABLE_INSTRUCTIONS the same",
           effect="initial values drawn or decomposed on the host may differ"),
     _rule("numpy-simd", "NumPy SIMD {expected} against {observed}", without_torch(numpy_simd), expected=Level.CURVE,
-          remedy="unset NPY_DISABLE_CPU_FEATURES, or run on CPUs of one level", subsumes=("numpy-simd-host",)),
-    _rule("blas-kernels", "BLAS kernels {expected} against {observed}", without_torch(pools("architecture")),
+          remedy="unset NPY_DISABLE_CPU_FEATURES, or run on CPUs of one level",
+          subsumes=("numpy-simd-host", "kernel-variables"),
+          source=("measured: exp, log and tanh of NumPy change, sums and random numbers do not",
+                  "numpy issues 23523, 22904")),
+    _rule("blas-kernels", "BLAS kernels {expected} against {observed}", acting_pools("architecture"),
           expected=Level.CURVE, remedy="set OPENBLAS_CORETYPE the same, or run on one CPU model",
-          subsumes=("blas-kernels-host",)),
+          subsumes=("blas-kernels-host", "kernel-variables"),
+          source=("measured: NumPy products change between SkylakeX and Haswell kernels", "OpenBLAS issue 4510")),
     _rule("torch-host-capability", "torch CPU kernels on the host {expected} against {observed}",
           torch_host_capability, expected=Level.BITWISE, remedy="unset ATEN_CPU_CAPABILITY",
-          effect="initial values drawn on the host may differ"),
+          effect="initial values drawn on the host may differ: from 16 normal draws on, below AVX2"),
     _rule("numpy-simd-host", "NumPy SIMD {expected} against {observed}", numpy_simd, expected=Level.BITWISE,
           remedy="unset NPY_DISABLE_CPU_FEATURES", effect="seen only where NumPy computes"),
     _rule("blas-kernels-host", "BLAS kernels {expected} against {observed}", pools("architecture"),
           expected=Level.BITWISE, remedy="set OPENBLAS_CORETYPE the same", effect="seen only where NumPy computes"),
+    _rule("kernel-variables", "kernels asked for: {expected} against {observed}", asked_kernels, expected=Level.CURVE,
+          remedy="export the same variables"),
     _rule("glibc-caps", "C library capped by {expected} against {observed}", glibc_caps, expected=Level.CURVE,
           remedy="unset GLIBC_TUNABLES", effect="exp, log and sin of the C library round otherwise",
           source=("glibc manual, Hardware Capability Tunables",)),
     _rule("processor", "CPU of {expected} against {observed}", processor, set_by=SetBy.MACHINE,
-          expected=Level.BITWISE, remedy=_SAME_CPU, effect="libraries may choose kernels by CPU model",
+          expected=Level.BITWISE, remedy=_SAME_CPU, effect="libraries may choose kernels and block sizes by CPU model",
           source=("Intel oneMKL and oneDNN documentation: run-time dispatch",), show=show_processor),
 )

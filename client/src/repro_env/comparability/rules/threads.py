@@ -5,10 +5,23 @@ from __future__ import annotations
 from typing import Any
 
 from ...fingerprint.facts import is_captured
-from ..acting import UNUSED, all_hold, imported, in_process, inner, on_cpu, present, using, variable
+from ..acting import (
+    HEAVY,
+    UNUSED,
+    all_hold,
+    any_imported,
+    imported,
+    in_process,
+    inner,
+    on_cpu,
+    present,
+    using,
+    variable,
+)
 from ..levels import Level, SetBy
 from ..reading import Facts, Missing
 from ..rule import AnyRule, Condition, Distinction, Fails, Projection
+from .libraries import not_loaded
 
 #: what a sparse list of pools does not say.
 _NOT_SAID = {"unread": "not-recorded"}
@@ -58,6 +71,25 @@ def without_torch(project: Projection) -> Projection:
     return limited
 
 
+def acting_pools(what: str) -> Projection:
+    """Limit BLAS pools to programs that compute with them: without torch, or with a torch built on OpenBLAS."""
+    of_numpy, of_torch = without_torch(pools(what)), pools(what)
+
+    def project(facts: Facts) -> Any:
+        if in_process(facts) and _torch_on_openblas(facts):
+            return of_torch(facts)
+        return of_numpy(facts)
+    return project
+
+
+def _torch_on_openblas(facts: Facts) -> bool:
+    """Tell whether the process computes with a torch whose BLAS is not MKL."""
+    if facts.read("frameworks.torch") is None or not imported(facts, "torch"):
+        return False
+    flags = facts.read("frameworks.torch.build_flags") or {}
+    return str(flags.get("BLAS_INFO", "")).lower() in ("open", "openblas")
+
+
 @using("scikit_learn")
 def openmp_threads(facts: Facts) -> Any:
     """Threads of the OpenMP runtime, which scikit-learn's own loops use; of each where several are loaded."""
@@ -79,14 +111,62 @@ def dynamic_threads(facts: Facts) -> Fails | None:
     return Fails("OMP_DYNAMIC is on") if value is not None and value.lower() in ("true", "1", "yes") else None
 
 
+#: declared names of a warm-up, and what says that each elementwise function met one element before any sizable one.
+WARM_UP = ("warm-up", "mkl-warm-up")
+_WARMED = ("all", "every", "elementwise", "vml")
+
+
 def mkl_race(facts: Facts) -> Fails | None:
-    """Fail where the first threaded tanh of a process may run half of it with another kernel."""
+    """Fail where the first threaded call of an elementwise function may run a part of it with another kernel.
+
+    MKL resolves each function on its own at its first call, so that a warm-up of tanh settles tanh alone.
+    """
     races = all_hold(facts, (
         lambda side: side.read("frameworks.backend") == "cpu",
         lambda side: str(side.read("libraries.mkl.loaded")).startswith("2024.2"),
         lambda side: imported(side, "torch") if in_process(side) else True,
-        lambda side: (side.read("threads.torch_intraop") or 1) > 1))
+        lambda side: (side.read("threads.torch_intraop") or 1) > 1,
+        lambda side: not warmed_up(side)))
     return Fails("MKL 2024.2 picks its kernels in a race between threads") if races else None
+
+
+def warmed_up(facts: Facts) -> bool:
+    """Tell whether the program states that it called every elementwise function on one element at its start."""
+    stated = facts.read("declared.values") or {}
+    return any(str(stated.get(name, "")).lower() in _WARMED for name in WARM_UP)
+
+
+def mkl_alignment(facts: Facts) -> Fails | None:
+    """Fail where NumPy computes with MKL and nothing fixes its branch: code is then chosen by where arrays lie."""
+    moves = all_hold(facts, (
+        lambda side: side.read("libraries.mkl") is not None and not not_loaded(side, "mkl"),
+        lambda side: side.read("libraries.mkl.loaded") is not None,
+        lambda side: any_imported(side, ("numpy",)),
+        lambda side: not any_imported(side, HEAVY),
+        numpy_on_mkl,
+        lambda side: variable(side, "MKL_CBWR") is None))
+    return Fails("NumPy computes with MKL, and MKL_CBWR is not set") if moves else None
+
+
+def numpy_on_mkl(facts: Facts) -> bool:
+    """Tell whether MKL answers NumPy: preloaded, named by the build, or loaded with no other BLAS in sight."""
+    if "libmkl" in (variable(facts, "LD_PRELOAD") or ""):
+        return True
+    flags = facts.read("frameworks.numpy.build_flags") or {}
+    return "mkl" in str(flags.get("blas", "")).lower() or not facts.read("threads.blas_pools")
+
+
+#: variables by which people ask for a number of threads.
+ASKED = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "GOTO_NUM_THREADS", "BLIS_NUM_THREADS",
+         "VECLIB_MAXIMUM_THREADS", "NUMBA_NUM_THREADS", "NUMEXPR_NUM_THREADS", "TBB_NUM_THREADS")
+
+
+def asked_threads(facts: Facts) -> Any:
+    """Numbers of threads that variables ask for, where nobody saw the process; in it the effective ones are read."""
+    if in_process(facts):
+        return UNUSED
+    asked = [f"{name}={value}" for name in ASKED if (value := variable(facts, name)) is not None]
+    return asked or "no number asked for"
 
 
 _SET = "set the same number of threads: OMP_NUM_THREADS, or torch.set_num_threads()"
@@ -107,7 +187,7 @@ _BLAS = "set the same number of threads: OPENBLAS_NUM_THREADS or MKL_NUM_THREADS
 RULES: tuple[AnyRule, ...] = (
     _rule("torch-threads", "{expected} torch threads against {observed}", torch_threads, expected=Level.CURVE,
           remedy=_SET, subsumes=("torch-host-threads", "openmp-threads", "mkl-threads", "blas-threads-host")),
-    _rule("blas-threads", "BLAS threads: {expected} against {observed}", without_torch(pools("threads")),
+    _rule("blas-threads", "BLAS threads: {expected} against {observed}", acting_pools("threads"),
           expected=Level.CURVE, remedy=_BLAS, subsumes=("blas-threads-host", "openmp-threads"),
           source=("measured: NumPy products and scikit-learn change with 1 against 2 threads",)),
     _rule("scikit-learn-threads", "{expected} threads of scikit-learn against {observed}",
@@ -133,7 +213,20 @@ RULES: tuple[AnyRule, ...] = (
     Condition(
         id="mkl-dispatch-race", layer="threads", cause="nondeterministic_kernel", set_by=SetBy.PROGRAM,
         guaranteed=Level.CURVE, expected=Level.BITWISE, possible=Level.BITWISE, why="{detail} {side}",
-        effect="about one launch in two hundred differs at rounding level",
-        remedy="call torch.tanh(torch.zeros(1)) once at start, or run with one thread", confidence="proven",
-        source=("pytorch issue 188792", "measured: 0.2 to 1 % of launches"), holds=mkl_race),
+        effect="in about one launch of two hundred a part of the first tanh, exp, log or sqrt comes from a kernel of "
+        "lower accuracy",
+        remedy="call every elementwise function of the program on one element at start and state it with "
+        "--declare warm-up=all, run with one thread, or use a torch built with oneMKL 2025 or later",
+        confidence="proven", holds=mkl_race,
+        source=("pytorch issue 188792: oneMKL 2024.2.0 to 2024.2.2", "measured: 0.2 to 1 % of launches")),
+    Condition(
+        id="mkl-alignment", layer="threads", cause="nondeterministic_kernel", set_by=SetBy.PROGRAM,
+        guaranteed=Level.CURVE, expected=Level.CURVE, possible=Level.BITWISE, why="{detail} {side}",
+        effect="svd, eigh, qr and lstsq round by where arrays lie in memory, which changes from launch to launch",
+        remedy="export MKL_CBWR=COMPATIBLE, or AVX2 on Intel CPUs, or use a NumPy built on OpenBLAS",
+        confidence="proven", holds=mkl_alignment,
+        source=("measured: equal only with address randomisation off or another allocator",
+                "Intel oneMKL documentation, Reproducibility Conditions: alignment")),
+    _rule("thread-variables", "threads asked for: {expected} against {observed}", asked_threads, expected=Level.CURVE,
+          remedy="export the same numbers", source=("OpenMP specification, environment variables",)),
 )
