@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 from .bases import BASES, BASES_BY_NAME, Base
 from .factors import FACTORS, FACTORS_BY_NAME, PURE, Factor, interpreter
 from .launches import Launch
@@ -12,9 +14,11 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 #: launches of a base itself.
-FULL_REPEATS, QUICK_REPEATS = 5, 2
-#: a factor that must not matter is set against so many workloads of a base; one that may act against more.
-FULL_QUIET, FULL_ACTING = 2, 4
+FULL_REPEATS, QUICK_REPEATS = 4, 2
+#: base -> how many of its workloads a factor that must not matter is set against, and one that may act. Each factor
+#: begins at another workload, so that together they meet all of them.
+SHARES: dict[str, tuple[int, int]] = {"one-thread": (1, 2), "two-threads": (1, 2), "workers": (2, 2)}
+ALL_WORKLOADS = (9, 9)
 #: of torch, in the sample: factor -> base and workload.
 QUICK_TORCH: dict[str, tuple[str, str]] = {
     "threads-2": ("one-thread", "convolution"),
@@ -41,9 +45,8 @@ class Plan:
                   if not bases or launch.base.name in bases]
         repeats = QUICK_REPEATS if quick else FULL_REPEATS
         places = list(dict.fromkeys((launch.base.name, launch.workload) for launch in chosen))
-        self.launches = [
-            *(Launch(BASES_BY_NAME[base], workload, None, number) for number in range(repeats)
-              for base, workload in places), *chosen]
+        self.launches = [*(Launch(BASES_BY_NAME[base], workload, None, number) for number in range(repeats)
+                           for base, workload in places), *_spread(chosen)]
 
     def _runs(self, workload: str) -> bool:
         return self.machine.python_of(workload) is not None
@@ -72,7 +75,8 @@ class Plan:
         """Return the launches of a factor on a base: some of its workloads, another choice for each factor."""
         able = [workload for workload in base.workloads
                 if self._runs(workload) and (not factor.workloads or workload in factor.workloads)]
-        most = FULL_QUIET if base.name in factor.quiet else FULL_ACTING
+        quiet, acting = SHARES.get(base.name, ALL_WORKLOADS)
+        most = quiet if base.name in factor.quiet else acting
         picked = [able[(at + step) % len(able)] for step in range(min(most, len(able)))]
         sides = (FACTORS_BY_NAME[factor.against], factor) if factor.against else (factor,)
         return [Launch(base, workload, side, 1 if len(sides) == 2 and side is sides[0] else 0)
@@ -97,3 +101,14 @@ class Plan:
         if not self._runs("numpy"):
             self.left_out.append("numpy is not importable here: its workloads are left out")
         return found
+
+
+def _spread(launches: list[Launch]) -> list[Launch]:
+    """Return launches with those of every base spread over the whole, so that a part of it says something of all."""
+    places: list[tuple[float, int]] = []
+    counts = Counter(launch.base.name for launch in launches)
+    seen: Counter[str] = Counter()
+    for number, launch in enumerate(launches):
+        places.append((seen[launch.base.name] / counts[launch.base.name], number))
+        seen[launch.base.name] += 1
+    return [launches[number] for _, number in sorted(places)]
