@@ -8,7 +8,7 @@ from documents import Document, distribution, framework, h100
 
 #: what a NumPy program without torch looks like.
 NUMPY_ONLY = {"frameworks.torch.imported": False}
-NCCL = {"collectives.backend": "nccl"}
+NCCL = {"collectives.backend": "nccl", "layout.world_size": 2}
 ROCM = {"frameworks.backend": "rocm"}
 JAX = {"frameworks.jax": framework("0.5.3"), "determinism.xla_deterministic": True}
 TENSORFLOW = {"frameworks.tensorflow": framework("2.10.0"), "determinism.tensorflow_op_determinism": True,

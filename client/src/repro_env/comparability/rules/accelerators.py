@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
-from ..acting import DEVICES, Acting, devices, in_process, of_devices, on_gpu
+from ...fingerprint.facts import is_unread
+from ..acting import DEVICES, Acting, devices, in_process, of_devices, on_gpu, using
 from ..levels import Level, SetBy
 from ..reading import Facts, Missing
-from ..rule import AnyRule, Distinction, Fallback, show_value
+from ..rule import AnyRule, Condition, Distinction, Fails, Fallback, show_value
 
 BLOCK = 256
+#: resident threads of one compute unit of an RDNA device. Some tools count pairs of units, of twice as many threads.
+RDNA_THREADS = 1024
+_RDNA = ("gfx10", "gfx11", "gfx12")
+DRAW = "random.largest_cuda_draw"
 _CUDNN = "NVIDIA cuDNN documentation, Reproducibility: no routine is bitwise reproducible across architectures"
 _CUBLAS = "NVIDIA cuBLAS documentation, Results Reproducibility: same architecture and same number of SMs"
 
@@ -39,16 +45,38 @@ def vendor(facts: Facts) -> Any:
     return of_devices(facts, lambda device: device.vendor) if found else "none"
 
 
+def family(device: Acting) -> str | None:
+    """Return what its kernels are made for: compute capability, gfx target, generation of an Apple chip, else model."""
+    if device.target or device.vendor not in ("apple", "intel"):
+        return device.target
+    chip = re.search(r"\bm\d+", (device.model or "").lower())
+    return f"apple {chip.group()}" if device.vendor == "apple" and chip else device.model
+
+
+def units(device: Acting) -> int | None:
+    """Return the number of SMs, of AMD's compute units, or of Apple's GPU cores; ``None`` where it cannot be told.
+
+    HIP counts the compute units of RDNA devices in pairs, AMD's kernel driver one by one: their threads tell which.
+    """
+    if device.compute_capability or device.vendor in ("nvidia", "apple", "intel"):
+        return device.sm_count
+    if not device.gfx_target or device.sm_count is None:
+        return None
+    if not device.gfx_target.startswith(_RDNA):
+        return device.sm_count
+    return None if device.threads_per_sm is None else device.sm_count * device.threads_per_sm // RDNA_THREADS
+
+
 @on_gpu
 def architecture(facts: Facts) -> Any:
-    """Compute capabilities or gfx targets of the devices."""
-    return of_devices(facts, lambda device: device.target)
+    """Compute capabilities, gfx targets or chip generations of the devices."""
+    return of_devices(facts, family)
 
 
 @on_gpu
 def sm_counts(facts: Facts) -> Any:
     """SM counts of the devices."""
-    return of_devices(facts, lambda device: device.sm_count)
+    return of_devices(facts, units)
 
 
 @on_gpu
@@ -66,23 +94,31 @@ def mig_profiles(facts: Facts) -> Any:
 
 
 @on_gpu
+@using("torch")
 def rng_geometry(facts: Facts) -> Any:
     """How many threads one launch of a random-number kernel has, if the largest draw needs more than one wave.
 
-    torch draws with blocks of 256 threads, at most SM count times ``threads_per_sm // 256`` of them; element i gets the
-    numbers of thread i modulo that grid. A draw that fits the grid is the same on every GPU. Where the draw is not
-    known the grid itself stands in.
+    torch draws with blocks of 256 threads, at most SM count times ``threads_per_sm // 256`` of them; each thread has a
+    Philox stream of its own and takes the elements that lie a whole grid apart. As long as a draw has no more elements
+    than the grid has threads, element i is the first number of thread i on every GPU, and the offset moves on by the
+    same four. Beyond that both depend on the grid. Where the draw is not known the grid itself stands in. JAX's and
+    TensorFlow's generators count elements, not threads; Metal's and Intel's have no such grid.
     """
-    grids = of_devices(facts, _grid)
+    grids = of_devices(facts, grid)
     if isinstance(grids, Fallback):
         return grids
-    draw = facts.get("random.largest_cuda_draw")
-    if draw is None:
-        return Fallback(grids, ("random.largest_cuda_draw",))
-    return "single-launch" if all(draw <= grid for grid in grids) else grids
+    if grids == [0]:
+        return "another generator"
+    draw = facts.look(DRAW)
+    if is_unread(draw):
+        return Fallback(grids, (DRAW,))
+    return "single-launch" if all((draw or 0) <= threads for threads in grids) else grids
 
 
-def _grid(device: Acting) -> int | None:
+def grid(device: Acting) -> int | None:
+    """Return the threads of the largest launch of a random-number kernel; 0 for devices without CUDA's or HIP's."""
+    if device.vendor in ("apple", "intel"):
+        return 0
     if device.sm_count is None or device.threads_per_sm is None:
         return None
     return device.sm_count * (device.threads_per_sm // BLOCK) * BLOCK
@@ -90,10 +126,52 @@ def _grid(device: Acting) -> int | None:
 
 def show_grid(value: Any) -> str:
     """Print a grid with its unit."""
-    return "a draw that fits one launch" if value == "single-launch" else f"{show_value(value)} threads a launch"
+    words = {"single-launch": "a draw that fits one launch", "another generator": "a generator without a grid"}
+    return words[value] if isinstance(value, str) else f"{show_value(value)} threads a launch"
+
+
+def several_kinds(facts: Facts) -> Fails | None:
+    """Fail where devices of different kinds can be reached: which of them computed is recorded nowhere."""
+    if in_process(facts) and facts.read("frameworks.backend") == "cpu":
+        return None
+    found = devices(facts)
+    if len(found) < 2:
+        return None
+    columns = [[kind(device) for device in found]
+               for kind in (family, units, lambda device: device.model, lambda device: device.mig_profile or "whole")]
+    known = [{value for value in column if value not in (None, "unread")} for column in columns]
+    if any(len(values) > 1 for values in known):
+        return Fails("the devices are " + " and ".join(sorted({_named(device) for device in found})))
+    if any(value in (None, "unread") for column in columns for value in column):
+        raise Missing({DEVICES: "not-reported"})
+    return None
+
+
+def _named(device: Acting) -> str:
+    name = str(device.model or family(device))
+    return name if device.mig_profile in (None, "unread") else f"{name} {device.mig_profile}"
+
+
+def faults(facts: Facts) -> Fails | None:
+    """Fail where the user states that a device reported uncorrected errors while the program ran."""
+    stated = facts.read("declared.values") or {}
+    found = [f"{name}={stated[name]}" for name in FAULTS if str(stated.get(name, "0")).lower() not in _NO_FAULT]
+    return Fails(f"errors of a device were stated: {', '.join(found)}") if found else None
+
+
+#: declared names by which a fault of a device is stated: a count, or the numbers of the events.
+FAULTS = ("uncorrected-errors", "xid", "device-fault")
+_NO_FAULT = frozenset(("0", "", "no", "none", "false"))
 
 
 BACKENDS: tuple[AnyRule, ...] = (
+    Condition(
+        id="device-fault", layer="accelerators", cause="hardware_or_host_setting", set_by=SetBy.PROGRAM,
+        guaranteed=Level.NONE, expected=Level.NONE, possible=Level.BITWISE, why="{detail} {side}",
+        effect="values of that run can be wrong anywhere, silently",
+        remedy="run again on another device, and have this one tested", confidence="documented",
+        source=("NVIDIA Xid errors documentation", "arXiv:2502.12340: silent corruption in training"),
+        capture_how="state what nvidia-smi -q or the system log says: --declare uncorrected-errors=0", holds=faults),
     Distinction(
         id="backend-maturity", layer="accelerators", cause="backend", set_by=SetBy.PROGRAM,
         guaranteed=Level.NONE, expected=Level.NONE, possible=Level.BITWISE,
@@ -127,8 +205,10 @@ RULES: tuple[AnyRule, ...] = (
         why="GPU random numbers are dealt out by {expected} against {observed}, so one seed gives other numbers",
         effect="dropout masks, noise and device-side initialisation differ beyond the smaller grid",
         remedy="draw on the CPU generator and copy, or use GPUs with the same SM count and threads per SM",
-        confidence="proven", source=("pytorch issues 62467, 196613, 194676", "pytorch pull request 176584"),
-        capture_how="use one GPU model on both sides: how much a program draws is not recorded",
+        confidence="proven", source=("ATen/native/cuda/DistributionTemplates.h, calc_execution_policy",
+                                     "pytorch issues 62467, 196613, 194676", "pytorch pull request 176584"),
+        capture_how="run the program under `repro-env run`, which traces the largest draw of the first step, or state "
+                    "it: --declare random.largest_cuda_draw=N",
         project=rng_geometry, show=show_grid),
     Distinction(
         id="gpu-architecture", layer="accelerators", cause="gpu_architecture",
@@ -138,6 +218,14 @@ RULES: tuple[AnyRule, ...] = (
         remedy="use the same GPU model; else compare over several seeds",
         confidence="documented", source=(_CUDNN, _CUBLAS, "arXiv:2512.07004"),
         subsumes=("gpu-model", "gpu-sm-count"), project=architecture),
+    Condition(
+        id="mixed-devices", layer="accelerators", cause="gpu_model",
+        guaranteed=Level.STATISTICAL, expected=Level.BITWISE, possible=Level.BITWISE,
+        why="{detail} {side}, and which of them computed is not recorded",
+        effect="another device of the same machine has other kernels and another grid of random numbers",
+        remedy="export CUDA_VISIBLE_DEVICES (ROCR_VISIBLE_DEVICES) with devices of one kind",
+        confidence="observed", source=("pytorch issue 51426: two cards of one computer give two results", _CUBLAS),
+        holds=several_kinds),
     Distinction(
         id="mig-profile", layer="accelerators", cause="gpu_model",
         guaranteed=Level.STATISTICAL, expected=Level.CURVE, possible=Level.BITWISE,

@@ -2,32 +2,73 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Callable
 
-from ..acting import UNUSED, all_hold, by_heavy_framework, in_process, present, variable
+from ...fingerprint.facts import is_captured
+from ..acting import (
+    UNUSED,
+    all_hold,
+    any_imported,
+    by_heavy_framework,
+    devices,
+    imported,
+    in_process,
+    present,
+    variable,
+)
 from ..levels import Level, SetBy
-from ..reading import Facts
+from ..reading import Facts, Missing
 from ..rule import AnyRule, Condition, Distinction, Fails, Projection
+from ..versions import older
 
-#: settings of NCCL that have no fact of their own.
+#: settings of NCCL and RCCL that have no fact of their own.
 CHANNELS = ("NCCL_MIN_NCHANNELS", "NCCL_MAX_NCHANNELS", "NCCL_CONF_FILE", "NCCL_MIN_CTAS", "NCCL_MAX_CTAS",
-            "NCCL_NTHREADS", "NCCL_BUFFSIZE", "NCCL_P2P_DISABLE", "NCCL_SHM_DISABLE", "NCCL_IB_DISABLE",
-            "NCCL_COLLNET_ENABLE", "NCCL_TOPO_FILE", "NCCL_GRAPH_FILE", "NCCL_TUNER_PLUGIN", "NCCL_NET_PLUGIN")
+            "NCCL_NTHREADS", "NCCL_BUFFSIZE", "NCCL_P2P_DISABLE", "NCCL_P2P_LEVEL", "NCCL_SHM_DISABLE",
+            "NCCL_IB_DISABLE", "NCCL_NET_GDR_LEVEL", "NCCL_CROSS_NIC", "NCCL_COLLNET_ENABLE", "NCCL_MNNVL_ENABLE",
+            "NCCL_TOPO_FILE", "NCCL_GRAPH_FILE", "NCCL_TUNER_PLUGIN", "NCCL_NET_PLUGIN", "RCCL_MSCCL_ENABLE",
+            "RCCL_MSCCLPP_ENABLE")
+#: back ends that those settings steer.
+NCCL_LIKE = ("nccl", "rccl")
+#: first compute capability whose NVSwitch adds; first torch that keeps it out of strict mode.
+SWITCH_ADDS, EXCLUDES_NVLS = (9, 0), "2.8"
 _MEGATRON = "Megatron-LM documentation, deterministic training"
 
 
-def _alone(facts: Facts) -> bool:
-    """Tell whether the process surely exchanges no numbers."""
+def alone(facts: Facts) -> bool:
+    """Tell whether the process surely exchanges no numbers: no group, or a group of one rank."""
     if not in_process(facts):
         return False
-    return not by_heavy_framework(facts) or facts.read("collectives.backend") is None
+    if not by_heavy_framework(facts):
+        return True
+    group = facts.look("collectives.backend")
+    if is_captured(group):
+        return group is None or facts.read("layout.world_size") == 1
+    return _one_jax_device(facts) or facts.read("collectives.backend") is None
+
+
+def _one_jax_device(facts: Facts) -> bool:
+    """Tell whether JAX is the only framework with ranks here, and spreads arrays over one device at most."""
+    if any_imported(facts, ("torch", "tensorflow")) or not imported(facts, "jax"):
+        return False
+    return (facts.read("layout.jax_devices") or 1) == 1
 
 
 def exchange(project: Projection) -> Projection:
     """Limit a projection to programs that exchange numbers, or that were seen from outside."""
     def limited(facts: Facts) -> Any:
-        return UNUSED if _alone(facts) else project(facts)
+        return UNUSED if alone(facts) else project(facts)
     return limited
+
+
+def by_nccl(project: Projection) -> Projection:
+    """Limit a projection further to those that exchange them through NCCL or RCCL."""
+    def limited(facts: Facts) -> Any:
+        return project(facts) if _through_nccl(facts) else UNUSED
+    return exchange(limited)
+
+
+def _through_nccl(facts: Facts) -> bool:
+    return not in_process(facts) or any(name in (facts.read("collectives.backend") or "") for name in NCCL_LIKE)
 
 
 def exchanged(path: str) -> Projection:
@@ -43,10 +84,59 @@ def channels(facts: Facts) -> Any:
     return [f"{name}={value}" for name in CHANNELS if (value := variable(facts, name)) is not None] or "default"
 
 
+@exchange
+def node_links(facts: Facts) -> Any:
+    """How the devices of a node are joined, where several ranks send numbers over these links.
+
+    From outside nobody can tell how many ranks there are, unless a launcher announced it.
+    """
+    if not in_process(facts) and (facts.read("layout.world_size") or 1) == 1:
+        return UNUSED
+    return facts.read("accelerators.links") or "no links"
+
+
+def admits_nvls(algorithm: str | None) -> bool:
+    """Tell whether a value of NCCL_ALGO leaves the switch to NCCL's choice.
+
+    A list that begins with ``^`` names what is excluded. Excluding NVLS leaves NVLSTree, which needs several nodes.
+    """
+    if not algorithm:
+        return True
+    excluded = algorithm.startswith("^")
+    named = any(word.split(":")[-1].strip().lower() == "nvls" for word in algorithm.lstrip("^").split(","))
+    return named is not excluded
+
+
 def in_switch(facts: Facts) -> Fails | None:
-    """Fail where reductions may run in the switch, where their order is not fixed."""
-    on = all_hold(facts, (lambda side: side.read("collectives.nvls") is True, lambda side: not _alone(side)))
-    return Fails("NVLS (in-switch reduction) may be used") if on else None
+    """Fail where reductions may run in the switch, where their order is not fixed.
+
+    From outside the fact alone counts. In the process what was read can prove that the switch is not asked: one rank,
+    another library, an algorithm that leaves it out, devices without it; where torch may have left it out, nobody can
+    tell.
+    """
+    tests: tuple[Callable[[Facts], bool], ...] = (lambda side: side.read("collectives.nvls") is True,)
+    if in_process(facts):
+        tests = (lambda side: not alone(side), _through_nccl,
+                 lambda side: admits_nvls(side.read("collectives.algorithm")), _has_switch, _left_in, *tests)
+    return Fails("NVLS (in-switch reduction) may be used") if all_hold(facts, tests) else None
+
+
+def _has_switch(facts: Facts) -> bool:
+    """Tell whether a device may have a switch that adds; one of unknown capability may."""
+    return any(not device.capability or device.capability >= SWITCH_ADDS for device in devices(facts)
+               if device.vendor in ("nvidia", None))
+
+
+def _left_in(facts: Facts) -> bool:
+    """Tell that torch leaves the switch in; newer ones take it out in strict mode, if that came before the first group.
+
+    Raise ``Missing`` where that cannot be told.
+    """
+    strict = facts.read("determinism.deterministic_algorithms")
+    if strict and facts.read("collectives.algorithm") is None and not older(
+            facts.read("frameworks.torch.version") or "", EXCLUDES_NVLS):
+        raise Missing({"collectives.nvls": "not-reported"})
+    return True
 
 
 def one_environment(facts: Facts) -> Fails | None:
@@ -54,11 +144,33 @@ def one_environment(facts: Facts) -> Fails | None:
     return None
 
 
-def _rule(rule_id: str, cause: str, why: str, project: Projection, *, remedy: str,
-          source: tuple[str, ...], expected: Level = Level.CURVE) -> Distinction:
-    return Distinction(id=rule_id, layer="collectives", cause=cause, set_by=SetBy.PROGRAM, guaranteed=Level.CURVE,
-                       expected=expected, possible=Level.BITWISE, why=why, remedy=remedy, confidence="documented",
-                       effect="gradients are added in another order", source=source, project=project)
+def declared(*names: str) -> Projection:
+    """Project what the user states under the first of ``names`` that is stated; nothing stated has no say."""
+    def project(facts: Facts) -> Any:
+        stated = facts.read("declared.values") or {}
+        return next((stated[name] for name in names if stated.get(name)), UNUSED)
+    return project
+
+
+def overlapped(facts: Facts) -> Fails | None:
+    """Fail where the user states that communication and computation are fused in a way that does not repeat."""
+    stated = facts.read("declared.values") or {}
+    found = [name for name in OVERLAPS if str(stated.get(name, "")).lower() in ("1", "true", "on", "yes")]
+    return Fails(f"{' and '.join(found)} on") if found else None
+
+
+#: declared switches of Megatron-LM that are outside of its deterministic mode.
+OVERLAPS = ("tp-comm-overlap", "cross-entropy-loss-fusion")
+#: declared names of the number format in which gradients are added over ranks.
+REDUCE_DTYPE = ("reduce-dtype", "grad-reduce-dtype")
+
+
+def _rule(rule_id: str, cause: str, why: str, project: Projection, *, remedy: str, source: tuple[str, ...],
+          expected: Level = Level.CURVE, guaranteed: Level = Level.CURVE, confidence: str = "documented",
+          effect: str = "gradients are added in another order", subsumes: tuple[str, ...] = ()) -> Distinction:
+    return Distinction(id=rule_id, layer="collectives", cause=cause, set_by=SetBy.PROGRAM, guaranteed=guaranteed,
+                       expected=expected, possible=Level.BITWISE, why=why, remedy=remedy, confidence=confidence,
+                       effect=effect, source=source, project=project, subsumes=subsumes)
 
 
 RULES: tuple[AnyRule, ...] = (
@@ -72,24 +184,38 @@ RULES: tuple[AnyRule, ...] = (
           exchange(lambda facts: present(facts.read("collectives.backend"))),
           remedy="use the same torch.distributed back end",
           source=("PyTorch documentation, torch.distributed",)),
+    _rule("reduce-dtype", "precision_mode", "gradients added over ranks in {expected} against {observed}",
+          exchange(declared(*REDUCE_DTYPE)), expected=Level.STATISTICAL, guaranteed=Level.STATISTICAL,
+          effect="about 1e-3 relative in each gradient where it is a half precision", confidence="observed",
+          remedy="use the same format, for instance float32", source=("Megatron-LM pull request 3067",)),
     _rule("collective-topology", "collective_topology", "ranks placed as {expected} against {observed}",
           exchange(lambda facts: present(facts.read("collectives.topology"))),
-          remedy="ask the scheduler for the same placement",
+          remedy="ask the scheduler for the same placement", subsumes=("device-links",),
           source=(_MEGATRON, "Megatron-LM issue 1881")),
+    _rule("device-links", "collective_topology", "devices of a node joined by {expected} against {observed}",
+          node_links, remedy="run on the same kind of node", confidence="observed",
+          effect="rings and trees over ranks follow the links, so gradients are added in another order",
+          source=("nccl issues 23, 1461", "NCCL documentation, topology detection")),
     _rule("collective-algorithm", "collective_algorithm", "NCCL algorithm {expected} against {observed}",
-          exchange(exchanged("collectives.algorithm")),
-          remedy="export the same NCCL_ALGO, for instance Ring",
-          source=(_MEGATRON,)),
+          by_nccl(exchanged("collectives.algorithm")),
+          remedy="export the same NCCL_ALGO, for instance Ring", source=(_MEGATRON,)),
     _rule("collective-protocol", "collective_algorithm", "NCCL protocol {expected} against {observed}",
-          exchange(exchanged("collectives.protocol")),
+          by_nccl(exchanged("collectives.protocol")),
           remedy="export the same NCCL_PROTO", source=(_MEGATRON,)),
     _rule("collective-channels", "collective_algorithm", "NCCL settings {expected} against {observed}",
-          exchange(channels),
-          remedy="set the same NCCL variables and configuration file", source=("nccl issue 1461",),
-          expected=Level.BITWISE),
+          by_nccl(channels),
+          remedy="set the same NCCL variables and configuration file, /etc/nccl.conf included",
+          source=("nccl issue 1461", "NCCL documentation, environment variables"), expected=Level.BITWISE),
     Condition(
         id="nvls", layer="collectives", cause="collective_algorithm", set_by=SetBy.PROGRAM, guaranteed=Level.CURVE,
         expected=Level.CURVE, possible=Level.BITWISE, why="{detail} {side}: its order of additions is not fixed",
-        effect="sums over ranks differ between hosts and allocations", remedy="export NCCL_NVLS_ENABLE=0",
-        confidence="observed", source=("nccl issues 2360, 1497", _MEGATRON), holds=in_switch),
+        effect="sums over ranks differ between hosts, drivers and allocations", remedy="export NCCL_NVLS_ENABLE=0",
+        confidence="observed", source=("nccl issues 2360, 1497", "pytorch pull request 156381", _MEGATRON),
+        capture_how="export NCCL_NVLS_ENABLE=0, or NCCL_ALGO with the algorithms that may be used", holds=in_switch),
+    Condition(
+        id="fused-communication", layer="collectives", cause="nondeterministic_kernel", set_by=SetBy.PROGRAM,
+        guaranteed=Level.CURVE, expected=Level.CURVE, possible=Level.BITWISE,
+        why="{detail} {side}: it does not repeat", effect="gradients differ at rounding level from the first step on",
+        remedy="turn it off where bits are compared", confidence="documented", source=(_MEGATRON,),
+        capture_how="state the switches of the trainer: --declare tp-comm-overlap=off", holds=overlapped),
 )

@@ -5,15 +5,20 @@ from __future__ import annotations
 from typing import Any, Callable, NamedTuple
 
 from ...fingerprint.facts import is_unread
-from ..acting import UNUSED, in_process, on_gpu, using
+from ..acting import UNUSED, any_imported, in_process, on_gpu, using
 from ..levels import Level, SetBy
 from ..reading import Facts, Missing
 from ..rule import AnyRule, Condition, Distinction, Fails, Projection
 from ..versions import prefix, release
+from .collectives import by_nccl
 
 
 class Kind(NamedTuple):
-    """How a difference in one library counts."""
+    """How a difference in one library counts.
+
+    ``parts`` are those of a version that the library itself reports. ``one_form`` says that what is installed and what
+    is loaded are written alike, so that one can stand for the other.
+    """
 
     name: str
     title: str
@@ -22,6 +27,7 @@ class Kind(NamedTuple):
     effect: str
     source: str
     parts: int = 3
+    one_form: bool = False
 
 
 def _anywhere(project: Projection) -> Projection:
@@ -29,26 +35,24 @@ def _anywhere(project: Projection) -> Projection:
 
 
 def distributed(project: Projection) -> Projection:
-    """Limit a projection to programs that exchange numbers between ranks, or that were seen from outside."""
-    def limited(facts: Facts) -> Any:
-        if in_process(facts) and facts.read("collectives.backend") is None:
-            return UNUSED
-        return project(facts)
-    return on_gpu(limited)
+    """Limit a projection to programs that exchange numbers between devices, or that were seen from outside."""
+    return on_gpu(by_nccl(project))
 
 
 _KERNELS = "other algorithms and kernels, so other rounding; sometimes another mode"
 _PROMISE = "the vendor promises equal bits within one version only"
 KINDS = (
-    Kind("cudnn", "cuDNN", Level.CURVE, on_gpu, _KERNELS, "NVIDIA cuDNN documentation, Reproducibility"),
-    Kind("cublas", "cuBLAS", Level.CURVE, on_gpu, _KERNELS, "NVIDIA cuBLAS documentation, Results Reproducibility"),
+    Kind("cudnn", "cuDNN", Level.CURVE, on_gpu, _KERNELS, "NVIDIA cuDNN documentation, Reproducibility",
+         one_form=True),
+    Kind("cublas", "cuBLAS", Level.CURVE, on_gpu, _KERNELS, "NVIDIA cuBLAS documentation, Results Reproducibility",
+         one_form=True),
     Kind("cuda_runtime", "CUDA runtime", Level.BITWISE, on_gpu, "kernels are chosen by the libraries above it",
          "PyTorch documentation, Reproducibility"),
-    Kind("cufft", "cuFFT", Level.BITWISE, on_gpu, _KERNELS, _PROMISE),
-    Kind("cusolver", "cuSOLVER", Level.BITWISE, on_gpu, _KERNELS, _PROMISE),
-    Kind("cusparse", "cuSPARSE", Level.BITWISE, on_gpu, _KERNELS, _PROMISE),
+    Kind("cufft", "cuFFT", Level.BITWISE, on_gpu, _KERNELS, _PROMISE, one_form=True),
+    Kind("cusolver", "cuSOLVER", Level.BITWISE, on_gpu, _KERNELS, _PROMISE, one_form=True),
+    Kind("cusparse", "cuSPARSE", Level.BITWISE, on_gpu, _KERNELS, _PROMISE, one_form=True),
     Kind("nccl", "NCCL", Level.CURVE, distributed, "reductions over ranks may add in another order",
-         "Megatron-LM documentation, deterministic training"),
+         "Megatron-LM documentation, deterministic training", one_form=True),
     Kind("nvjitlink", "nvJitLink", Level.BITWISE, on_gpu, "kernels linked at run time", _PROMISE),
     Kind("nvrtc", "NVRTC", Level.BITWISE, on_gpu, "kernels compiled at run time", _PROMISE),
     Kind("triton", "Triton", Level.BITWISE, on_gpu, "compiled kernels contract and order operations otherwise",
@@ -89,15 +93,19 @@ def not_loaded(facts: Facts, name: str) -> bool:
 
 
 def version_of(kind: Kind, fact: str) -> Projection:
-    """Project the loaded or installed version to the parts that the library itself reports."""
+    """Project the loaded or installed version to the parts that the library itself reports.
+
+    In the process what is loaded acts, so there it stands for what is installed where both are written alike.
+    """
     @kind.limit
     def project(facts: Facts) -> Any:
         if not_loaded(facts, kind.name) or (fact == "installed" and kind.name in LINKED_IN and in_process(facts)):
             return UNUSED
-        value = library(facts, kind.name, fact)
+        acting = "loaded" if kind.one_form and in_process(facts) else fact
+        value = library(facts, kind.name, acting)
         if value is None:
             return UNUSED
-        return prefix(value, kind.parts) if release(value) else value
+        return prefix(value, kind.parts) if release(value) and "," not in value else value
     return project
 
 
@@ -123,20 +131,31 @@ def mismatch(facts: Facts, name: str, title: str) -> Fails | None:
     loaded = facts.read(f"libraries.{name}.loaded")
     if loaded is None:
         return None
-    built = _first_read(facts, f"libraries.{name}.compiled_against", f"libraries.{name}.installed")
-    if built is None or not release(built) or not release(loaded):
-        return None
-    have, want = release(loaded)[:2], release(built)[:2]
-    if have < want or have[0] != want[0]:
-        return Fails(f"{title} {loaded} is loaded where {built} was built in")
+    for built in _references(facts, name):
+        have, want = release(loaded)[:2], release(built)[:2]
+        if have and want and (have < want or have[0] != want[0]):
+            return Fails(f"{title} {loaded} is loaded where {built} was built in")
     return None
 
 
-def _first_read(facts: Facts, *paths: str) -> Any:
-    for path in paths:
-        if facts.known(path) and facts.read(path) is not None:
-            return facts.read(path)
-    return facts.read(paths[-1])
+def _references(facts: Facts, name: str) -> list[str]:
+    """Return the versions that a loaded library must not be older than.
+
+    In the process the one that torch was compiled against decides, and the installed one where torch says none. From
+    outside each that is stated counts.
+    """
+    compiled, installed = f"libraries.{name}.compiled_against", f"libraries.{name}.installed"
+    if in_process(facts):
+        told = facts.read(compiled) if name in COMPILED_AGAINST and any_imported(facts, ("torch",)) else None
+        return [value for value in (told or facts.read(installed),) if value]
+    values = [facts.read(path) for path in (compiled, installed) if facts.known(path)]
+    if not values:
+        facts.read(installed)
+    return [value for value in values if value]
+
+
+#: libraries whose version torch says that it was compiled against.
+COMPILED_AGAINST = frozenset(("cudnn", "nccl"))
 
 
 def wrong_cudnn(facts: Facts) -> Fails | None:
@@ -156,8 +175,8 @@ _CODES = {"two-copies": "two copies are loaded", "shadowed": "another copy stand
 
 
 def conflicts(facts: Facts) -> Fails | None:
-    """Fail where two copies of one numeric library are loaded, or one shadows another."""
-    return _told(facts, ("two-copies", "shadowed"))
+    """Fail where two copies of one numeric library are loaded, one shadows another, or its parts differ in version."""
+    return _told(facts, ("two-copies", "shadowed"), versions=True)
 
 
 def not_the_installed(facts: Facts) -> Fails | None:
@@ -165,8 +184,11 @@ def not_the_installed(facts: Facts) -> Fails | None:
     return _told(facts, ("not-installed", "not-compiled-against", "preloaded"))
 
 
-def _told(facts: Facts, codes: tuple[str, ...]) -> Fails | None:
-    """Fail where the observer noted one of ``codes`` about a library of which there should be one."""
+def _told(facts: Facts, codes: tuple[str, ...], *, versions: bool = False) -> Fails | None:
+    """Fail where the observer noted one of ``codes`` about a library of which there should be one.
+
+    With ``versions`` also where its copies or parts report several: the observer lists those side by side.
+    """
     if in_process(facts) and facts.read("frameworks.backend") == "cpu":
         return None
     found = []
@@ -174,11 +196,13 @@ def _told(facts: Facts, codes: tuple[str, ...]) -> Fails | None:
     for kind in KINDS:
         if kind.name not in ONCE or not_loaded(facts, kind.name):
             continue
-        noted = facts.look(f"libraries.{kind.name}.conflicts")
-        if is_unread(noted):
-            lacking[f"libraries.{kind.name}.conflicts"] = noted["unread"]
-        else:
+        paths = [f"libraries.{kind.name}.{fact}" for fact in ("conflicts", "loaded")[:1 + versions]]
+        noted, *loaded = map(facts.look, paths)
+        lacking.update({path: value["unread"] for path, value in zip(paths, (noted, *loaded)) if is_unread(value)})
+        if not is_unread(noted):
             found += [f"{kind.title}: {_CODES[code]}" for code in noted or () if code in codes]
+        found += [f"{kind.title}: versions {value} are loaded together"
+                  for value in loaded if isinstance(value, str) and ", " in value]
     if lacking and not found:
         raise Missing(lacking)
     return Fails("; ".join(found)) if found else None

@@ -8,11 +8,14 @@ from ..acting import UNUSED, all_hold, inner, present, variable
 from ..levels import Level, SetBy
 from ..reading import Facts
 from ..rule import PROGRAM_QUESTIONS, AnyRule, Condition, Distinction, Fails, Projection
+from .accelerators import FAULTS
+from .collectives import OVERLAPS, REDUCE_DTYPE
 
 _DECLARE = ("run the program under `repro-env run --watch loaders`; what it does not record, state with --declare, as "
             "in data.dataset_digest=sha256:...")
 #: declared names that other rules read.
-_READ_ELSEWHERE = frozenset(("iommu", "acs", "determinism-set"))
+_READ_ELSEWHERE = frozenset(("iommu", "acs", "determinism-set", "node-health", "hardware", *FAULTS, *REDUCE_DTYPE,
+                             *OVERLAPS))
 
 
 def fact(path: str) -> Projection:

@@ -52,7 +52,7 @@ FAMILIES = (
            "products are put together from narrower numbers", "NVIDIA cuBLAS documentation, floating point emulation",
            _OFF),
     Family("rocm-precision", "precision", "precision_mode", "ROCm precision",
-           ("HIPBLASLT_ALLOW_TF32", "ROCBLAS_INTERNAL_FP16_ALT_IMPL", "MIOPEN_DEBUG_CONVOLUTION_ATTRIB_FP16_ALT_IMPL"),
+           ("ROCBLAS_INTERNAL_FP16_ALT_IMPL", "MIOPEN_DEBUG_CONVOLUTION_ATTRIB_FP16_ALT_IMPL"),
            on_rocm, Level.STATISTICAL, Level.STATISTICAL, "products in other arithmetic",
            "PyTorch documentation, Numerical accuracy: AMD Instinct MI200", _OFF),
     Family("jax-precision", "precision", "precision_mode", "JAX precision",

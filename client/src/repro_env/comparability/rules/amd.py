@@ -1,0 +1,107 @@
+"""Layer ``accelerators``: what acts on AMD devices alone: float32 in TF32, attention kernels, holes of strict mode."""
+
+from __future__ import annotations
+
+from typing import Any, Callable
+
+from ..acting import DEVICES, UNUSED, all_hold, devices, imported, in_process, using, variable
+from ..levels import Level, SetBy
+from ..reading import Facts, Missing
+from ..rule import AnyRule, Condition, Distinction, Fails, Projection
+from ..versions import older
+
+#: AMD's targets whose matrix units have TF32 (the data sheet of MI300; its successor dropped the format).
+WITH_TF32 = ("gfx940", "gfx941", "gfx942")
+#: targets whose fused attention torch takes without being asked.
+FUSED_ANYWAY = ("gfx90a", "gfx942")
+#: first torch that hands its determinism switch to MIOpen.
+HANDS_OVER = "2.2"
+VARIABLES = ("HIPBLASLT_ALLOW_TF32", "TORCH_ROCM_AOTRITON_ENABLE_EXPERIMENTAL")
+_OFF = (None, "0", "false", "off", "no")
+
+
+def on_vendor(vendor: str, backend: str) -> Callable[[Projection], Projection]:
+    """Limit a projection to programs that computed on ``backend``, or to stacks with a device of ``vendor``."""
+    def decorate(project: Projection) -> Projection:
+        def limited(facts: Facts) -> Any:
+            return project(facts) if computes_on(facts, vendor, backend) else UNUSED
+        return limited
+    return decorate
+
+
+def computes_on(facts: Facts, vendor: str, backend: str) -> bool:
+    """Tell whether a side computed on ``backend``; from outside, whether it may: it has a device of ``vendor``."""
+    if in_process(facts):
+        return bool(facts.read("frameworks.backend") == backend)
+    makers = {device.vendor for device in devices(facts)}
+    if None in makers and vendor not in makers:
+        raise Missing({DEVICES: "not-reported"})
+    return vendor in makers
+
+
+def asked(facts: Facts, name: str) -> bool:
+    """Tell whether a variable is set to something that switches on."""
+    value = variable(facts, name)
+    return (value if value is None else value.lower()) not in _OFF
+
+
+def _targets(facts: Facts) -> list[str]:
+    found = [device.gfx_target for device in devices(facts) if device.vendor == "amd"]
+    if None in found or not found:
+        raise Missing({DEVICES: "not-reported"})
+    return [target for target in found if target]
+
+
+@on_vendor("amd", "rocm")
+@using("torch")
+def products(facts: Facts) -> Any:
+    """Float32 products: TF32 where the units have it, the variable lets hipBLASLt use it, and torch asks for it."""
+    lowered = all_hold(facts, (
+        lambda side: asked(side, VARIABLES[0]), lambda side: any(target in WITH_TF32 for target in _targets(side)),
+        lambda side: side.read("precision.allow_tf32_matmul") is True))
+    return "TF32" if lowered else "IEEE float32"
+
+
+@on_vendor("amd", "rocm")
+@using("torch")
+def fused_attention(facts: Facts) -> Any:
+    """Whether fused attention may run on targets where torch takes it only when asked."""
+    targets = _targets(facts)
+    if all(target in FUSED_ANYWAY for target in targets):
+        return UNUSED
+    return "fused kernels too" if asked(facts, VARIABLES[1]) else "the plain form"
+
+
+def holes(facts: Facts) -> Fails | None:
+    """Fail where strict mode of torch does not reach MIOpen's convolutions."""
+    found = all_hold(facts, (
+        lambda side: side.read("frameworks.backend") == "rocm",
+        lambda side: not in_process(side) or imported(side, "torch"),
+        lambda side: bool(side.read("determinism.deterministic_algorithms")
+                          or side.read("determinism.cudnn_deterministic")),
+        lambda side: older(side.read("frameworks.torch.version") or "", HANDS_OVER)))
+    return Fails(f"torch before {HANDS_OVER} does not ask MIOpen for convolutions that repeat") if found else None
+
+
+RULES: tuple[AnyRule, ...] = (
+    Distinction(
+        id="rocm-tf32", layer="precision", cause="precision_mode", set_by=SetBy.PROGRAM,
+        guaranteed=Level.STATISTICAL, expected=Level.STATISTICAL, possible=Level.BITWISE,
+        why="matrix products on AMD devices in {expected} against {observed}",
+        effect="about 1e-3 relative a product", confidence="documented",
+        remedy="set HIPBLASLT_ALLOW_TF32 and torch.backends.cuda.matmul.allow_tf32 the same on both sides",
+        source=("PyTorch documentation, Numerical accuracy", "AMD CDNA 3 instruction set: XF32"), project=products),
+    Distinction(
+        id="rocm-fused-attention", layer="determinism", cause="attention_implementation", set_by=SetBy.PROGRAM,
+        guaranteed=Level.CURVE, expected=Level.CURVE, possible=Level.BITWISE,
+        why="attention on AMD devices may run in {expected} against {observed}",
+        effect="attention sums in another order: one unit of the last place in half precision",
+        remedy="set TORCH_ROCM_AOTRITON_ENABLE_EXPERIMENTAL the same on both sides", confidence="observed",
+        source=("unsloth pull request 8821: kernels with and without it",), project=fused_attention),
+    Condition(
+        id="rocm-strict-holes", layer="determinism", cause="nondeterministic_kernel", set_by=SetBy.PROGRAM,
+        guaranteed=Level.CURVE, expected=Level.BITWISE, possible=Level.BITWISE, why="{detail} {side}",
+        effect="gradients of convolutions differ at rounding level from run to run",
+        remedy="install torch 2.2 or later, or export MIOPEN_DEBUG_CONVOLUTION_DETERMINISTIC=1",
+        confidence="documented", source=("pytorch pull request 107028",), holds=holes),
+)
