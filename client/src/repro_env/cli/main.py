@@ -31,6 +31,7 @@ COMMANDS = {
     "sync": "deliver documents that could not be delivered before",
     "rules": "list what is known about differences",
     "explain": "say what is known about a rule, a cause or a layer, and where from",
+    "selftest": "hold verdicts against the bits of workloads that run here",
 }
 _EXAMPLES = """\
   repro-env capture                        record this environment, print its run id
