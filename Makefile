@@ -8,7 +8,7 @@ TEST := .venv-test/bin/python
 PYTEST_ARGS ?= -n auto --maxprocesses=4 --dist=loadfile
 
 .DEFAULT_GOAL := help
-.PHONY: help demo serve test lint pytest soak bench docs lock clean venv venv-test venv-frameworks venv-vendors
+.PHONY: help demo serve test lint pytest soak bench truth docs lock clean venv venv-test venv-frameworks venv-vendors
 
 help: ## this list
 	@sed -n 's/^\([a-z][a-z-]*\):.*## \(.*\)/  make \1@\2/p' Makefile | awk -F@ '{ printf "%-14s %s\n", $$1, $$2 }'
@@ -32,10 +32,13 @@ pytest: venv-test venv-frameworks venv-vendors ## the tests alone
 soak: venv-test venv-frameworks venv-vendors ## the same tests with a hundred times as many examples
 	@HYPOTHESIS_PROFILE=soak $(TEST) -m pytest --timeout=7200 $(PYTEST_ARGS)
 
-bench: venv-test ## every measurement; fails at the end if one missed its aim
+bench: venv-test venv-frameworks ## every measurement; fails at the end if one missed its aim
 	@failed=; for script in bench/[!_]*.py; do \
 	    echo "== $$script"; $(TEST) "$$script" || failed="$$failed $$script"; \
 	done; test -z "$$failed" || { echo "missed or failed:$$failed" >&2; exit 1; }
+
+truth: venv-test ## verdicts against the bits of workloads: the sample of bench/truth.py, about two minutes
+	@$(TEST) bench/truth.py --quick
 
 docs: venv-test ## write the generated parts of the reference pages
 	@$(TEST) docs/build.py
