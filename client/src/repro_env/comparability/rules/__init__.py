@@ -5,6 +5,8 @@ from __future__ import annotations
 from ..rule import AnyRule, by_id
 from . import (
     accelerators,
+    amd,
+    apple,
     collectives,
     compiled,
     cpu,
@@ -18,21 +20,27 @@ from . import (
     libraries,
     precision,
     program,
+    stated,
     threads,
     unseen,
+    vendor_choices,
 )
 
 RULES: tuple[AnyRule, ...] = (
-    *known.RULES,
+    *known.WRONG,
     *libraries.WRONG,
     *driver.BUILD,
-    *distributions.MEANINGS,
+    *known.MEANINGS,
     *program.RULES,
     *accelerators.BACKENDS,
     *precision.RULES,
     *jax_tensorflow.RULES,
     *frameworks.BUILDS,
     *accelerators.RULES,
+    *stated.RULES,
+    *amd.RULES,
+    *apple.RULES,
+    *vendor_choices.RULES,
     *frameworks.RULES,
     *determinism.RULES,
     *compiled.RULES,

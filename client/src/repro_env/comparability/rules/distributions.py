@@ -8,7 +8,7 @@ from ..acting import UNUSED, inner
 from ..levels import Level, SetBy
 from ..reading import Facts, Missing
 from ..rule import AnyRule, Distinction, Projection
-from ..versions import older, prefix, public
+from ..versions import prefix, public
 
 
 class Critical(NamedTuple):
@@ -58,8 +58,6 @@ CRITICAL = (
              "tests run in another order with another seed", "package_version",
              "measured: pytest-randomly reseeds before each test"),
 )
-#: distribution -> releases at which a logged or trained quantity changed its meaning, with words.
-MEANING = {"transformers": (("4.46", "losses summed over accumulation steps"),)}
 
 
 def version(facts: Facts, name: str) -> Any:
@@ -95,13 +93,6 @@ def releases(kind: Critical) -> Projection:
     return project
 
 
-def meaning(facts: Facts) -> Any:
-    """What the numbers mean that installed packages log, by the releases that changed it."""
-    found = [(name, version(facts, name)) for name in sorted(MEANING)]
-    return [f"{name} {'before' if older(value, boundary) else 'since'} {boundary} ({words})"
-            for name, value in found if value is not None for boundary, words in MEANING[name]] or UNUSED
-
-
 def sources(facts: Facts) -> Any:
     """Installs from a repository or in place: their code is not told by a version."""
     rows = []
@@ -120,7 +111,7 @@ def edited(facts: Facts) -> Any:
 
 
 #: every distribution that a rule looks at.
-WATCHED = frozenset((*(name for kind in CRITICAL for name in (*kind.felt, *kind.other)), *MEANING))
+WATCHED = frozenset(name for kind in CRITICAL for name in (*kind.felt, *kind.other))
 _HOW = "run `repro-env capture` in the job's environment"
 
 
@@ -137,15 +128,6 @@ def _rules(kind: Critical) -> tuple[AnyRule, ...]:
                    SetBy.PROGRAM, (whole,)) for name in kind.felt),
             rule(whole, "{expected} against {observed}", Level.BITWISE, releases(kind), SetBy.MACHINE, ()))
 
-
-MEANINGS: tuple[AnyRule, ...] = (
-    Distinction(
-        id="logged-meaning", layer="distributions", cause="framework_version", guaranteed=Level.NONE,
-        expected=Level.NONE, possible=Level.BITWISE, why="{expected} against {observed}: the logged quantity differs",
-        effect="the logged loss changes by a factor, so curves must not be overlaid",
-        remedy="use versions on one side of the change", confidence="documented",
-        source=("transformers issue 35556",), subsumes=("package-transformers", "training-releases"), project=meaning),
-)
 
 RULES: tuple[AnyRule, ...] = (
     *(rule for kind in CRITICAL for rule in _rules(kind)),
