@@ -11,7 +11,7 @@ from documents import change, complete_document
 from repro_env.comparability.judge import judge
 from repro_env.comparability.reading import Facts
 from repro_env.comparability.rules import RULES_BY_ID
-from repro_env.comparability.wording import brief, failing, singular
+from repro_env.comparability.wording import brief, failing, said, singular
 from repro_env.render import render_markdown, render_text
 
 PLANTED = {
@@ -37,6 +37,17 @@ def test_a_failure_is_told_with_the_side_it_is_on(details: dict[str, str], detai
     ("NTHREADS=1 threads", "NTHREADS=1 threads"), ("1 loader workers against 4", "1 loader worker against 4")])
 def test_one_thing_is_in_the_singular(text: str, said: str) -> None:
     assert singular(text) == said
+
+
+@pytest.mark.parametrize(("text", "words"), [
+    ("compiled off against on", "compiled: off against on"),
+    ("oneDNN in torch on against off", "oneDNN in torch: on against off"),
+    ("deterministic mode strict against off", "deterministic mode strict against off"),
+    ("denormals (CPU) on against off", "denormals (CPU): on against off"),
+    ("already told: off against on", "already told: off against on"), ("off against on", "off against on"),
+    ("1 ranks kept off against on", "1 rank kept: off against on")])
+def test_a_switch_stands_after_a_colon(text: str, words: str) -> None:
+    assert said(text) == words
 
 
 def test_digests_and_revisions_are_cut_for_people() -> None:

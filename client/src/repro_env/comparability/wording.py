@@ -11,6 +11,8 @@ MAX_VALUE = 90
 _ONE = re.compile(r"(?<![\w.:=-])1 ((?:[A-Za-z-]+ )?)(threads|ranks|devices|passes|samples|workers|SMs|processes|GPUs|"
                   r"copies|nodes|checks|instruction sets)\b")
 _SINGULAR = {"passes": "pass", "processes": "process", "copies": "copy"}
+#: a switch on one side against the same switch on the other, right after the words for it.
+_SWITCH = re.compile(r"([\w)])(?<!against) ((?:on|off) against (?:on|off)\b)")
 _DIGEST = re.compile(r"\b(sha256:[0-9a-f]{12})[0-9a-f]{52}\b")
 _REVISION = re.compile(r"\b([0-9a-f]{12})[0-9a-f]{28}\b")
 
@@ -21,6 +23,11 @@ def failing(details: dict[str, str]) -> tuple[str, str]:
     if len(set(found.values())) == 2:
         return f"{found['left']} (left side), {found['right']}", "(right side)"
     return next(iter(found.values())), f"({'both sides' if len(found) == 2 else next(iter(found)) + ' side'})"
+
+
+def said(why: str) -> str:
+    """Return the sentence of a rule, its values filled in, as people write it: one thread, a switch after a colon."""
+    return _SWITCH.sub(r"\1: \2", singular(why))
 
 
 def singular(text: str) -> str:
