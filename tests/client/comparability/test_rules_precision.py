@@ -10,7 +10,7 @@ from documents import change, complete_document
 from repro_env.comparability.judge import judge
 from repro_env.comparability.levels import Level
 from repro_env.comparability.reading import Facts
-from repro_env.comparability.rules.precision import default_precision
+from repro_env.comparability.rules.tf32 import default_precision
 
 
 def outside(gpu: str, torch: str) -> Facts:
@@ -84,3 +84,80 @@ def test_what_steers_the_host_is_not_guaranteed_on_a_gpu(planted: dict[str, Any]
     verdict = judge(Facts.of(base), Facts.of(change(base, **planted)))
     assert verdict.guaranteed < Level.BITWISE
     assert verdict.expected is Level.BITWISE
+
+
+#: what a program on an H100 reads of itself after each way to ask torch 2.13 for TF32 products, and of an old torch.
+ROUTES: dict[str, dict[str, Any]] = {
+    "flag": {"precision.allow_tf32_matmul": True, "precision.fp32_cuda_matmul": "tf32",
+             "precision.float32_matmul_precision": "high"},
+    "word": {"precision.allow_tf32_matmul": True, "precision.fp32_cuda_matmul": "tf32",
+             "precision.float32_matmul_precision": "high", "precision.fp32_mkldnn_matmul": "tf32"},
+    "medium": {"precision.allow_tf32_matmul": True, "precision.fp32_cuda_matmul": "tf32",
+               "precision.float32_matmul_precision": "medium"},
+    "generic": {"precision.allow_tf32_matmul": True, "precision.fp32_cuda_matmul": "tf32",
+                "precision.fp32_generic": "tf32", "precision.float32_matmul_precision": {"unread": "not-reported"}},
+    "own switch": {"precision.allow_tf32_matmul": True, "precision.fp32_cuda_matmul": "tf32",
+                   "precision.float32_matmul_precision": {"unread": "not-reported"}},
+    "variable": {"precision.allow_tf32_matmul": True, "precision.fp32_cuda_matmul": "tf32",
+                 "precision.float32_matmul_precision": "high",
+                 "variables.values.TORCH_ALLOW_TF32_CUBLAS_OVERRIDE": "1"},
+    "older interface": {"precision.allow_tf32_matmul": True, "precision.fp32_cuda_matmul": None,
+                        "precision.fp32_generic": None, "precision.float32_matmul_precision": "high"},
+    "left to the generic switch": {"precision.allow_tf32_matmul": {"unread": "not-reported"},
+                                   "precision.fp32_cuda_matmul": "none", "precision.fp32_generic": "tf32"},
+}
+
+
+@pytest.mark.parametrize("route", ROUTES)
+def test_every_way_to_tf32_is_one_state(route: str) -> None:
+    base = complete_document(machine="h100")
+    verdict = judge(Facts.of(change(base, **ROUTES["flag"])), Facts.of(change(base, **ROUTES[route])))
+    assert "tf32-matmul" not in {reason.rule for reason in verdict.reasons}
+    assert "tf32-matmul" not in {item.rule for item in verdict.assumes}
+    full = judge(Facts.of(base), Facts.of(change(base, **ROUTES[route])))
+    assert full.reasons[0].rule == "tf32-matmul"
+
+
+@pytest.mark.parametrize("planted", [
+    {"precision.fp32_cuda_matmul": "tf32"}, {"precision.fp32_cudnn_conv": "ieee"},
+    {"precision.allow_tf32_cudnn": False}, {"precision.fp32_cudnn_rnn": "ieee"}])
+def test_the_variable_that_forbids_tf32_makes_switches_equal(planted: dict[str, Any]) -> None:
+    base = complete_document(machine="h100", **{"variables.values.NVIDIA_TF32_OVERRIDE": "0"})
+    verdict = judge(Facts.of(base), Facts.of(change(base, **planted)))
+    assert (verdict.reasons, verdict.guaranteed) == ((), Level.BITWISE)
+
+
+def test_the_variable_that_forbids_tf32_acts_through_each_operation() -> None:
+    base = complete_document(machine="h100")
+    verdict = judge(Facts.of(base), Facts.of(change(base, **{"variables.values.NVIDIA_TF32_OVERRIDE": "0"})))
+    assert {reason.rule for reason in verdict.reasons} == {"tf32-conv", "tf32-rnn", "tf32-cudnn"}
+
+
+@pytest.mark.parametrize(("allowed", "lowered"), [(None, False), ("1", True)])
+def test_amd_lowers_products_where_a_variable_allows_it(allowed: str | None, lowered: bool) -> None:
+    card = {"vendor": "amd", "name": "AMD Instinct MI300X", "compute_capability": None, "gfx_target": "gfx942",
+            "sm_count": 304, "threads_per_sm": 2048, "mig_profile": None}
+    base = complete_document(machine="h100", **{"accelerators.devices": [card], "frameworks.backend": "rocm",
+                                                "variables.values.HIPBLASLT_ALLOW_TF32": allowed})
+    verdict = judge(Facts.of(base), Facts.of(change(base, **{"precision.fp32_cuda_matmul": "tf32",
+                                                             "precision.allow_tf32_matmul": True})))
+    assert ("tf32-matmul" in {reason.rule for reason in verdict.reasons}) is lowered
+
+
+def test_containers_of_nvidia_lower_products_by_default() -> None:
+    assert default_precision(outside("A100", "2.1.0a0+41361538.nv23.06")) == "TF32 products and convolutions"
+
+
+def test_a_container_that_sets_a_variable_is_told_from_outside() -> None:
+    base = complete_document("image", machine="h100")
+    other = change(base, **{"variables.values.TORCH_ALLOW_TF32_CUBLAS_OVERRIDE": "1"})
+    assert judge(Facts.of(base), Facts.of(other)).reasons[0].rule == "tf32-override"
+
+
+def test_an_unknown_generation_leaves_tf32_open() -> None:
+    lowered = {"precision.fp32_cuda_matmul": "tf32", "precision.allow_tf32_matmul": True}
+    base = complete_document(machine="h100", **lowered)
+    unnamed = change(base, **{"accelerators.devices.0.name": {"unread": "denied"},
+                              "accelerators.devices.0.compute_capability": {"unread": "denied"}})
+    one = change(unnamed, **{"accelerators.devices": unnamed["stack"]["accelerators"]["devices"][:1]})
+    assert "tf32-matmul" in {item.rule for item in judge(Facts.of(base), Facts.of(one)).assumes}

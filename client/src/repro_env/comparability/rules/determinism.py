@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any, Callable
 
-from ...fingerprint.facts import is_captured
-from ..acting import UNUSED, all_hold, imported, in_process, on_gpu, present, using, variable
+from ...fingerprint.facts import is_unread
+from ..acting import UNUSED, all_hold, imported, in_process, of_devices, on_gpu, present, using, variable
 from ..levels import Level, SetBy
-from ..reading import Facts
+from ..reading import Facts, Missing
 from ..rule import RUN_IT, AnyRule, Condition, Distinction, Fails, Projection
-from ..versions import release
+from ..versions import older, release
+from . import attention, jax_tensorflow
 
 _DOCS = "PyTorch documentation, torch.use_deterministic_algorithms"
 
@@ -31,27 +33,45 @@ def mode(facts: Facts) -> Any:
 @on_gpu
 @using("torch")
 def cudnn_switches(facts: Facts) -> Any:
-    """State of cuDNN: on or off and restricted to deterministic algorithms, as one value."""
+    """State of cuDNN: on or off, and whether convolutions are restricted, by its own switch or by that of torch."""
     if facts.read("determinism.cudnn_enabled") is False:
         return "cuDNN off"
     value = facts.read("determinism.cudnn_deterministic")
-    return UNUSED if value is None else ("deterministic algorithms" if value else "any algorithm")
+    if value is None:
+        return UNUSED
+    return "deterministic algorithms" if value or facts.read("determinism.deterministic_algorithms") \
+        else "any algorithm"
 
 
 @on_gpu
 @using("torch")
-def cublas_workspace(facts: Facts) -> Any:
-    """The workspace that cuBLAS chooses algorithms by."""
-    return facts.read("determinism.cublas_workspace") or "library default"
+def cudnn_own(facts: Facts) -> Any:
+    """The switch of cuDNN by itself, which its CTC loss asks whatever torch's own says."""
+    return present(facts.read("determinism.cudnn_deterministic"))
 
 
+@on_gpu
 @using("torch")
-def attention_kernels(facts: Facts) -> Any:
-    """Attention kernels that SDPA may choose."""
-    names = ("flash", "mem_efficient", "math", "cudnn")
-    values = facts.read_all(*(f"determinism.sdp_{name}" for name in names))
-    known = any(value is not None for value in values)
-    return [name for name, value in zip(names, values) if value] if known else UNUSED
+def workspace_size(facts: Facts) -> Any:
+    """The workspace that torch gives cuBLAS, which chooses algorithms by its size.
+
+    It is the sum of what the variable names. Unset, torch takes 32 MiB on Hopper since 2.1 and less before.
+    """
+    asked = _PIECES.findall(facts.read("determinism.cublas_workspace") or "")
+    if asked:
+        return f"{sum(int(size) * int(count) for size, count in asked)} KiB"
+    version = facts.read("frameworks.torch.version")
+    hopper = of_devices(facts, lambda device: device.target) == ["9.0"]
+    return "32768 KiB" if hopper and version and not older(version, "2.1") else "library default"
+
+
+_PIECES = re.compile(r":(\d+):(\d+)")
+
+
+@on_gpu
+def workspace_setting(facts: Facts) -> Any:
+    """The variable as it stands, which whatever opens cuBLAS by itself reads too."""
+    return facts.read("determinism.cublas_workspace") or "library default"
 
 
 def changed(facts: Facts) -> Any:
@@ -91,8 +111,31 @@ def known_kernels(facts: Facts) -> Fails | None:
     The observer in the process knows what was imported: it says none for plain NumPy and for torch alone with one
     thread. Other libraries have threads of their own, whatever torch has, so where it is unread nobody can tell.
     """
-    called = facts.read("determinism.nondeterministic_kernels")
+    called = facts.look(_CALLED)
+    if is_unread(called):
+        raise Missing({_CALLED: called["unread"], **{f"{_CALLED}.{name}": called["unread"] for name in holes(facts)}})
     return Fails(", ".join(called)) if called else None
+
+
+_CALLED = "determinism.nondeterministic_kernels"
+#: distributions with kernels of their own that add in any order, and the variable and value that restrict them.
+OUTSIDE = {
+    "apex": None, "bitsandbytes": None, "causal-conv1d": ("CAUSAL_CONV1D_DETERMINISTIC", ("1",)),
+    "cupy-cuda11x": None, "cupy-cuda12x": None, "deepspeed": None, "dgl": None,
+    "flash-attn": ("FLASH_ATTENTION_DETERMINISTIC", ("1",)), "flash-attn-3": None, "flash-linear-attention": None,
+    "liger-kernel": None, "mamba-ssm": ("MAMBA_DETERMINISTIC", ("1",)), "mmcv": None, "numba": None, "pyg-lib": None,
+    "spconv": None, "torch-cluster": None, "torch-scatter": None, "torch-sparse": None,
+    "transformer-engine": ("NVTE_ALLOW_NONDETERMINISTIC_ALGO", ("0",)), "vllm": ("VLLM_BATCH_INVARIANT", ("1",)),
+    "xformers": None}
+
+
+def holes(facts: Facts) -> list[str]:
+    """Name the installed distributions that no switch of torch reaches; those that were not read are left out."""
+    try:
+        return [name for name, switch in OUTSIDE.items() if facts.distribution(name) is not None
+                and not (switch and variable(facts, switch[0]) in switch[1])]
+    except Missing:
+        return []
 
 
 def warn_only(facts: Facts) -> Fails | None:
@@ -103,7 +146,8 @@ def warn_only(facts: Facts) -> Fails | None:
 
 def autotuning(facts: Facts) -> Fails | None:
     """Fail where cuDNN times algorithms and takes the fastest."""
-    on = all_hold(facts, (lambda side: side.read("determinism.cudnn_benchmark") is True, _not_cpu))
+    on = all_hold(facts, (lambda side: side.read("determinism.cudnn_benchmark") is True, _not_cpu,
+                          lambda side: side.read("determinism.cudnn_enabled") is not False))
     return Fails("torch.backends.cudnn.benchmark is on") if on else None
 
 
@@ -112,38 +156,10 @@ def _not_cpu(facts: Facts) -> bool:
 
 
 def tunable(facts: Facts) -> Fails | None:
-    """Fail where TunableOp times matrix products."""
-    on = all_hold(facts, (lambda side: side.read("determinism.tunable_op") is True, _not_cpu))
+    """Fail where TunableOp times matrix products; told not to tune, it takes what its file says."""
+    on = all_hold(facts, (lambda side: side.read("determinism.tunable_op") is True, _not_cpu,
+                          lambda side: variable(side, "PYTORCH_TUNABLEOP_TUNING") != "0"))
     return Fails("TunableOp is on") if on else None
-
-
-def inductor_autotune(facts: Facts) -> Fails | None:
-    """Fail where compiled kernels are chosen by timing."""
-    asked = all_hold(facts, (_not_cpu, lambda side: variable(side, "TORCHINDUCTOR_MAX_AUTOTUNE") not in (None, "0")))
-    if asked:
-        return Fails("TORCHINDUCTOR_MAX_AUTOTUNE is set")
-    settings = facts.look("determinism.inductor")
-    on = is_captured(settings) and any("true" in settings.get(name, "").split("|")
-                                       for name in ("max_autotune", "max_autotune_gemm"))
-    return Fails("max_autotune is on") if on and all_hold(facts, (_not_cpu,)) else None
-
-
-def xla_varies(facts: Facts) -> Fails | None:
-    """Fail where JAX on an accelerator may use scatter and reductions that do not repeat."""
-    on = all_hold(facts, (on_accelerator, _uses("jax"),
-                          lambda side: side.read("determinism.xla_deterministic") is not True))
-    return Fails("XLA deterministic ops are not asked for") if on else None
-
-
-def tensorflow_varies(facts: Facts) -> Fails | None:
-    """Fail where TensorFlow on an accelerator may use kernels that do not repeat."""
-    on = all_hold(facts, (on_accelerator, _uses("tensorflow"),
-                          lambda side: side.read("determinism.tensorflow_op_determinism") is not True))
-    return Fails("TensorFlow op determinism is off") if on else None
-
-
-def _uses(name: str) -> Callable[[Facts], bool]:
-    return lambda facts: facts.read(f"frameworks.{name}") is not None and imported(facts, name)
 
 
 def late_workspace(facts: Facts) -> Fails | None:
@@ -155,7 +171,7 @@ def late_workspace(facts: Facts) -> Fails | None:
 
 
 def transformer_engine(facts: Facts) -> Fails | None:
-    """Fail where TransformerEngine may use attention that does not repeat."""
+    """Fail where TransformerEngine is told that attention need not repeat; unset, it is a hole that torch leaves."""
     allowed = variable(facts, "NVTE_ALLOW_NONDETERMINISTIC_ALGO")
     return Fails("NVTE_ALLOW_NONDETERMINISTIC_ALGO=1") if allowed not in (None, "0") else None
 
@@ -169,6 +185,7 @@ def _condition(rule_id: str, cause: str, why: str, holds: Callable[[Facts], Fail
                      confidence=confidence, source=source, holds=holds, capture_how=capture_how)
 
 
+_WORKSPACE = "export CUBLAS_WORKSPACE_CONFIG=:4096:8 on both sides, before the process starts"
 _STRICT = "call torch.use_deterministic_algorithms(True) before the first step"
 
 RULES: tuple[AnyRule, ...] = (
@@ -183,7 +200,16 @@ RULES: tuple[AnyRule, ...] = (
         guaranteed=Level.CURVE, expected=Level.CURVE, possible=Level.BITWISE,
         why="cuDNN: {expected} against {observed}", effect="other convolution algorithms, so other rounding",
         remedy="set torch.backends.cudnn.enabled and torch.backends.cudnn.deterministic the same",
-        confidence="documented", source=("PyTorch documentation, Reproducibility",), project=cudnn_switches),
+        confidence="documented", source=("PyTorch documentation, Reproducibility",
+                                         "PyTorch source, ATen/native/Convolution.cpp: either switch restricts"),
+        subsumes=("cudnn-deterministic",), project=cudnn_switches),
+    Distinction(
+        id="cudnn-deterministic", layer="determinism", cause="determinism_flags", set_by=SetBy.PROGRAM,
+        guaranteed=Level.CURVE, expected=Level.BITWISE, possible=Level.BITWISE,
+        why="torch.backends.cudnn.deterministic {expected} against {observed}",
+        effect="where torch's own switch restricts convolutions already, seen only in the CTC loss of cuDNN",
+        remedy="set torch.backends.cudnn.deterministic the same", confidence="documented",
+        source=("PyTorch source, ATen/native/LossCTC.cpp",), project=cudnn_own),
     Distinction(
         id="mkldnn-enabled", layer="determinism", cause="determinism_flags", set_by=SetBy.PROGRAM,
         guaranteed=Level.CURVE, expected=Level.CURVE, possible=Level.BITWISE,
@@ -192,14 +218,6 @@ RULES: tuple[AnyRule, ...] = (
         remedy="set torch.backends.mkldnn.enabled the same", confidence="proven",
         source=("measured: changes convolution and linear training on the CPU",),
         project=using("torch")(lambda facts: present(facts.read("determinism.mkldnn_enabled")))),
-    Distinction(
-        id="attention-fastpath", layer="determinism", cause="attention_implementation", set_by=SetBy.PROGRAM,
-        guaranteed=Level.CURVE, expected=Level.BITWISE, possible=Level.BITWISE,
-        why="fast path of attention layers {expected} against {observed}",
-        effect="attention layers in inference run one fused kernel, which sums in another order",
-        remedy="call torch.backends.mha.set_fastpath_enabled() with the same value", confidence="proven",
-        source=("measured: changes what a transformer layer gives in inference on the CPU",),
-        project=using("torch")(lambda facts: present(facts.read("determinism.mha_fastpath")))),
     Distinction(
         id="changed-while-running", layer="determinism", cause="determinism_flags", set_by=SetBy.PROGRAM,
         guaranteed=Level.STATISTICAL, expected=Level.CURVE, possible=Level.BITWISE,
@@ -212,18 +230,17 @@ RULES: tuple[AnyRule, ...] = (
         id="cublas-workspace", layer="determinism", cause="determinism_flags", set_by=SetBy.PROGRAM,
         guaranteed=Level.CURVE, expected=Level.CURVE, possible=Level.BITWISE,
         why="cuBLAS workspace {expected} against {observed}",
-        effect="cuBLAS chooses algorithms by the size of its workspace",
-        remedy="export CUBLAS_WORKSPACE_CONFIG=:4096:8 on both sides, before the process starts",
-        confidence="documented",
-        source=("NVIDIA cuBLAS documentation, Results Reproducibility", "pytorch issue 181944"),
-        project=cublas_workspace),
+        effect="cuBLAS chooses algorithms by the size of its workspace", remedy=_WORKSPACE, confidence="documented",
+        source=("NVIDIA cuBLAS documentation, Results Reproducibility", "pytorch issue 181944",
+                "PyTorch source, ATen/cuda/CublasHandlePool.cpp: size by variable and device"),
+        subsumes=("cublas-workspace-setting",), project=workspace_size),
     Distinction(
-        id="attention-kernels", layer="determinism", cause="attention_implementation", set_by=SetBy.PROGRAM,
-        guaranteed=Level.CURVE, expected=Level.CURVE, possible=Level.BITWISE,
-        why="SDPA may choose {expected} against {observed}", effect="attention sums in another order",
-        remedy="allow the same kernels: torch.nn.attention.sdpa_kernel()",
-        confidence="documented", source=("PyTorch documentation, scaled_dot_product_attention",),
-        project=attention_kernels),
+        id="cublas-workspace-setting", layer="determinism", cause="determinism_flags", set_by=SetBy.PROGRAM,
+        guaranteed=Level.CURVE, expected=Level.BITWISE, possible=Level.BITWISE,
+        why="CUBLAS_WORKSPACE_CONFIG {expected} against {observed}",
+        effect="seen only in what opens cuBLAS beside torch, or in the pieces of one size", remedy=_WORKSPACE,
+        confidence="documented", source=("NVIDIA cuBLAS documentation, Results Reproducibility",),
+        project=workspace_setting),
     Distinction(
         id="fill-uninitialized", layer="determinism", cause="determinism_flags", set_by=SetBy.PROGRAM,
         guaranteed=Level.CURVE, expected=Level.BITWISE, possible=Level.BITWISE,
@@ -244,15 +261,6 @@ RULES: tuple[AnyRule, ...] = (
     _condition("tunable-op", "cudnn_autotune", "{detail} {side}: matrix products are chosen by timing", tunable,
                expected=Level.CURVE, remedy="unset PYTORCH_TUNABLEOP_ENABLED",
                source=("PyTorch documentation, TunableOp",)),
-    _condition("inductor-autotune", "cudnn_autotune", "{detail} {side}: compiled kernels are chosen by timing",
-               inductor_autotune, expected=Level.CURVE, remedy="unset TORCHINDUCTOR_MAX_AUTOTUNE",
-               source=("torch._inductor.config, max_autotune",)),
-    _condition("xla-nondeterministic", "nondeterministic_kernel", "{detail} {side}", xla_varies, expected=Level.CURVE,
-               remedy="add --xla_gpu_deterministic_ops=true to XLA_FLAGS", confidence="observed",
-               source=("jax issues 13672, 28783", "OpenXLA documentation, determinism on GPU")),
-    _condition("tensorflow-nondeterministic", "nondeterministic_kernel", "{detail} {side}", tensorflow_varies,
-               expected=Level.CURVE, remedy="call tf.config.experimental.enable_op_determinism()",
-               source=("TensorFlow documentation, enable_op_determinism",)),
     _condition("transformer-engine-nondeterministic", "nondeterministic_kernel", "{detail} {side}", transformer_engine,
                expected=Level.CURVE, remedy="export NVTE_ALLOW_NONDETERMINISTIC_ALGO=0", confidence="observed",
                source=("Megatron-LM issue 925",)),
@@ -268,4 +276,6 @@ RULES: tuple[AnyRule, ...] = (
     _condition("cpu-atomics-allowed", "nondeterministic_kernel", "{detail} {side}", cpu_atomics, confidence="proven",
                remedy=_STRICT + ", or run with one thread",
                source=("measured: index_put with accumulation and two threads does not repeat",)),
+    *jax_tensorflow.VARYING,
+    *attention.RULES,
 )

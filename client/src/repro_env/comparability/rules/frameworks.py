@@ -1,20 +1,20 @@
-"""Layer ``frameworks``: torch at each distance, its changed defaults and builds; NumPy and its relatives."""
+"""Layer ``frameworks``: torch at each distance and its builds; JAX, TensorFlow, NumPy and its relatives."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from ..acting import HEAVY, UNUSED, by_heavy_framework, imported, in_process, on_gpu, present, using
+from ..acting import HEAVY, UNUSED, by_heavy_framework, imported, in_process, of_devices, on_gpu, present, using
 from ..levels import Level, SetBy
-from ..reading import Facts
+from ..reading import Facts, Missing
 from ..rule import AnyRule, Distinction, Fallback, Projection
-from ..versions import local_label, older, prefix, public
+from ..versions import local_label, older, prefix, public, release
 
 _MEASURED = "measured: four torch releases gave equal bits in eager mode on one CPU"
 _NOTES = "PyTorch release notes: backwards incompatible changes"
-#: torch release -> a default that changed with it and acts on training.
-DEFAULTS = (("1.9", "workers seed NumPy"), ("2.0", "zero_grad sets gradients to None"),
-            ("2.5.1", "cuDNN attention opt-in"), ("2.10", "inductor follows deterministic mode"))
+#: torch release -> a default that changed with it and acts on training wherever it runs. What other defaults lead to is
+#: read in the process (precision, attention, compiler), so a release between two of them says nothing by itself.
+DEFAULTS = (("1.9", "workers seed NumPy"), ("2.0", "zero_grad sets gradients to None"))
 
 
 def version(facts: Facts, name: str) -> Any:
@@ -22,11 +22,23 @@ def version(facts: Facts, name: str) -> Any:
     return facts.read(f"frameworks.{name}.version")
 
 
+def stated(facts: Facts, name: str, parts: int) -> Any:
+    """Return the version where it says ``parts`` release numbers, ``None`` where the framework is surely not there.
+
+    People write "2.1" for any release of 2.1, so an import that says no more leaves the others unread. What a process
+    or an installation tells of itself is whole.
+    """
+    value = version(facts, name)
+    if value is not None and facts.vantage == "import" and len(release(value)) < parts:
+        raise Missing({f"frameworks.{name}.version": "not-reported"})
+    return value
+
+
 def part(name: str, parts: int) -> Projection:
     """Project a framework to its first ``parts`` release numbers."""
     @using(name)
     def project(facts: Facts) -> Any:
-        value = version(facts, name)
+        value = stated(facts, name, parts)
         return UNUSED if value is None else prefix(value, parts)
     return project
 
@@ -34,8 +46,15 @@ def part(name: str, parts: int) -> Projection:
 @using("torch")
 def torch_release(facts: Facts) -> Any:
     """Public torch version, with the date of a nightly."""
-    value = version(facts, "torch")
+    value = stated(facts, "torch", 3)
     return UNUSED if value is None else public(value)
+
+
+@using("jax")
+def jax_series(facts: Facts) -> Any:
+    """Series of JAX: before 0.5 each release was one of its own."""
+    value = stated(facts, "jax", 2)
+    return UNUSED if value is None else prefix(value, 3 if older(value, "0.5") else 2)
 
 
 @using("torch")
@@ -43,7 +62,7 @@ def torch_minor_on_gpu(facts: Facts) -> Any:
     """Minor torch version of a side that computed on an accelerator, or was seen from outside."""
     if in_process(facts) and facts.read("frameworks.backend") == "cpu":
         return UNUSED
-    value = version(facts, "torch")
+    value = stated(facts, "torch", 2)
     return UNUSED if value is None else prefix(value, 2)
 
 
@@ -52,6 +71,25 @@ def torch_defaults(facts: Facts) -> Any:
     """Defaults in force, by the releases that changed them."""
     value = version(facts, "torch")
     return UNUSED if value is None else [words for boundary, words in DEFAULTS if not older(value, boundary)]
+
+
+@on_gpu
+@using("torch")
+def default_attention(facts: Facts) -> Any:
+    """Kernel that attention tried first unless told otherwise, seen from outside: cuDNN's in 2.5.0 from Hopper on."""
+    if in_process(facts):
+        return UNUSED
+    value = stated(facts, "torch", 3)
+    if value is None:
+        return UNUSED
+    changed = release(value) == (2, 5, 0) and any(
+        int(str(target).partition(".")[0]) >= 9 for target in _capabilities(facts))
+    return "cuDNN" if changed else "flash"
+
+
+def _capabilities(facts: Facts) -> list[str]:
+    found = of_devices(facts, lambda device: device.target)
+    return [] if isinstance(found, Fallback) else [target for target in found if target[:1].isdigit()]
 
 
 @using("torch")
@@ -87,7 +125,7 @@ def torch_revision(facts: Facts) -> Any:
 @using("torch")
 def torch_label(facts: Facts) -> Any:
     """Local label of the build, other than the name of its accelerator library (a rule of its own)."""
-    value = version(facts, "torch")
+    value = stated(facts, "torch", 3)
     if value is None:
         return UNUSED
     label = local_label(value)
@@ -168,13 +206,13 @@ RULES: tuple[AnyRule, ...] = (
     _rule("torch-major", "torch_version", "torch {expected} against {observed}", part("torch", 1),
           guaranteed=Level.STATISTICAL, expected=Level.STATISTICAL, remedy=_SAME_TORCH,
           effect="many defaults and kernels changed", source=(_NOTES, "pytorch issue 105837"),
-          subsumes=("torch-minor-gpu", "torch-minor", "torch-release", "torch-defaults", "torch-revision",
-                    "torch-build-flags")),
-    _rule("torch-minor-gpu", "torch_version", "torch {expected} against {observed}, off the CPU", torch_minor_on_gpu,
+          subsumes=("torch-minor-gpu", "torch-minor", "torch-release", "torch-defaults", "default-attention",
+                    "torch-revision", "torch-build-flags")),
+    _rule("torch-minor-gpu", "torch_version", "torch {expected} against {observed} on an accelerator", torch_minor_on_gpu,
           guaranteed=Level.STATISTICAL, expected=Level.STATISTICAL, set_by=SetBy.PROGRAM, remedy=_SAME_TORCH,
           effect="other kernels, other routes to cuBLAS and cuDNN, sometimes other defaults", confidence="observed",
           source=(_NOTES, "pytorch issues 181737, 28197"),
-          subsumes=("torch-minor", "torch-release", "torch-defaults", "torch-revision",
+          subsumes=("torch-minor", "torch-release", "torch-defaults", "default-attention", "torch-revision",
                     "torch-build-flags")),
     _rule("torch-minor", "torch_version", "torch {expected} against {observed}", part("torch", 2),
           guaranteed=Level.STATISTICAL, expected=Level.CURVE, remedy=_SAME_TORCH,
@@ -187,15 +225,27 @@ RULES: tuple[AnyRule, ...] = (
     _rule("torch-defaults", "framework_default_change", "defaults: {expected} against {observed}", torch_defaults,
           guaranteed=Level.STATISTICAL, expected=Level.STATISTICAL, set_by=SetBy.PROGRAM,
           remedy="set the changed options explicitly on both sides, or use the same torch version",
-          effect="parameters without gradients, loader workers or attention behave otherwise",
-          source=(_NOTES, "PyTorch 2.0 release notes: zero_grad", "PyTorch 2.5.1 release notes: cuDNN attention")),
-    _rule("jax-version", "framework_version", "jax {expected} against {observed}", part("jax", 3),
+          effect="parameters without gradients, or loader workers, behave otherwise",
+          source=(_NOTES, "PyTorch 2.0 release notes: zero_grad", "pytorch pull request 56488")),
+    _rule("default-attention", "framework_default_change", "by default attention tries {expected} against {observed}",
+          default_attention, guaranteed=Level.CURVE, expected=Level.CURVE, set_by=SetBy.PROGRAM,
+          remedy="call torch.backends.cuda.enable_cudnn_sdp(False), or install torch 2.5.1",
+          effect="attention sums in another order", source=("PyTorch 2.5.1 release notes: cuDNN attention",
+                                                            "pytorch pull request 138522")),
+    _rule("jax-version", "framework_version", "jax {expected} against {observed}", jax_series,
           guaranteed=Level.STATISTICAL, expected=Level.CURVE, remedy="install the same jax and jaxlib",
-          effect="XLA compiles and fuses otherwise", source=("JAX changelog",)),
+          effect="XLA compiles and fuses otherwise", source=("JAX changelog",), subsumes=("jax-release",)),
+    _rule("jax-release", "framework_version", "jax {expected} against {observed}", part("jax", 3),
+          guaranteed=Level.STATISTICAL, expected=Level.BITWISE, remedy="install the same jax and jaxlib",
+          effect="a patch release mends single faults; nothing promises equal bits", source=("JAX changelog",)),
     _rule("tensorflow-version", "framework_version", "tensorflow {expected} against {observed}",
           part("tensorflow", 2), guaranteed=Level.STATISTICAL, expected=Level.CURVE,
           remedy="install the same tensorflow", effect="other kernels and defaults",
-          source=("TensorFlow release notes",)),
+          source=("TensorFlow release notes",), subsumes=("tensorflow-release",)),
+    _rule("tensorflow-release", "framework_version", "tensorflow {expected} against {observed}",
+          part("tensorflow", 3), guaranteed=Level.STATISTICAL, expected=Level.BITWISE,
+          remedy="install the same tensorflow", source=("TensorFlow release notes",),
+          effect="a patch release mends single faults; nothing promises equal bits"),
     _rule("numpy-version", "library_version", "NumPy {expected} against {observed}",
           main_framework("numpy", _HEAVY, 2), guaranteed=Level.CURVE, expected=Level.CURVE, set_by=SetBy.PROGRAM,
           remedy="install the same NumPy", effect="another OpenBLAS and other SIMD loops come with it",

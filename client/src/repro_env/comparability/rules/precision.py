@@ -1,90 +1,20 @@
-"""Layer ``precision``: the arithmetic that each operation really uses, resolved from switches, variables and device."""
+"""Layer ``precision``: the arithmetic that each operation really uses, resolved from switches, variables and device.
+
+Float32 on accelerators lies in ``tf32``; here are autocast, widths, half-precision sums, and the processor.
+"""
 
 from __future__ import annotations
 
 from typing import Any, Callable
 
-from ..acting import UNUSED, devices, in_process, on_cpu, on_gpu, present, using, using_any, variable
+from ..acting import on_cpu, on_gpu, present, using, using_any, variable
 from ..levels import Level, SetBy
 from ..reading import Facts
 from ..rule import AnyRule, Distinction, Projection
-from ..versions import older
+from . import tf32
 
 #: frameworks that compute with oneDNN on a CPU.
 WITH_ONEDNN = ("torch", "tensorflow")
-#: first compute capability with TF32 (and bfloat16) matrix units.
-AMPERE = (8, 0)
-_TF32_PAPER = "PyTorch documentation, Numerical accuracy: TensorFloat-32 on Ampere"
-
-
-def has_tf32(facts: Facts) -> bool:
-    """Tell whether TF32 exists on any of the devices; other vendors count as not having it."""
-    return any(device.capability >= AMPERE for device in devices(facts) if device.vendor != "amd")
-
-
-def effective(facts: Facts, *, lowered: bool) -> str:
-    """Return what a float32 switch does on these devices: a switch without hardware behind it does nothing."""
-    return "TF32" if lowered and has_tf32(facts) else "IEEE float32"
-
-
-def flag(path: str) -> Projection:
-    """Project a boolean TF32 switch to its effect."""
-    @on_gpu
-    @using("torch")
-    def project(facts: Facts) -> Any:
-        value = facts.read(path)
-        return UNUSED if value is None else effective(facts, lowered=value is True)
-    return project
-
-
-@on_gpu
-@using("torch")
-def matmul_precision(facts: Facts) -> Any:
-    """``set_float32_matmul_precision``: on CUDA *high* and *medium* are both TF32."""
-    value = facts.read("precision.float32_matmul_precision")
-    return UNUSED if value is None else effective(facts, lowered=value in ("high", "medium"))
-
-
-def operation(path: str) -> Projection:
-    """Project a switch of the newer API; ``none`` takes the generic switch."""
-    @on_gpu
-    @using("torch")
-    def project(facts: Facts) -> Any:
-        value = facts.read(path)
-        if value is None:
-            return UNUSED
-        if value == "none":
-            value = facts.read("precision.fp32_generic")
-        known = value in ("tf32", "ieee", "none", None)
-        return effective(facts, lowered=value == "tf32") if known else value
-    return project
-
-
-@on_gpu
-@using("torch")
-def default_precision(facts: Facts) -> Any:
-    """What products and convolutions use unless the program says otherwise: torch version and device decide.
-
-    In the process the switches themselves are read, so the default does not matter there.
-    """
-    if in_process(facts):
-        return UNUSED
-    if not has_tf32(facts):
-        return "IEEE float32"
-    version = facts.read("frameworks.torch.version")
-    if version is None:
-        return UNUSED
-    if older(version, "1.7"):
-        return "IEEE float32"
-    return "TF32 products and convolutions" if older(version, "1.12") else "IEEE float32 with TF32 convolutions"
-
-
-def tf32_override(facts: Facts) -> Any:
-    """``NVIDIA_TF32_OVERRIDE`` acts below torch and is not seen in its switches."""
-    value = variable(facts, "NVIDIA_TF32_OVERRIDE")
-    return {None: "unset", "0": "TF32 off everywhere"}.get(value, "TF32 on everywhere")
-
-
 #: instruction sets that together let torch hand float32 products to oneDNN in bfloat16 where no unit has it.
 EMULATING = frozenset(("avx512bw", "avx512vl", "avx512dq"))
 
@@ -137,8 +67,8 @@ def autocast(facts: Facts) -> Any:
     return facts.read("precision.autocast") or "off"
 
 
-def _rule(rule_id: str, why: str, project: Projection, *, remedy: str, effect: str = "about 1e-3 relative a product",
-          expected: Level = Level.STATISTICAL, source: tuple[str, ...] = (_TF32_PAPER,),
+def _rule(rule_id: str, why: str, project: Projection, *, remedy: str, source: tuple[str, ...],
+          effect: str = "about 1e-3 relative a product", expected: Level = Level.STATISTICAL,
           confidence: str = "documented", subsumes: tuple[str, ...] = ()) -> Distinction:
     return Distinction(
         id=rule_id, layer="precision", cause="precision_mode", set_by=SetBy.PROGRAM, guaranteed=Level.STATISTICAL,
@@ -147,7 +77,6 @@ def _rule(rule_id: str, why: str, project: Projection, *, remedy: str, effect: s
 
 
 _MEASURED = ("measured: changes the result of a training step on the CPU",)
-_SET_TF32 = "set torch.backends.cuda.matmul.allow_tf32 and torch.backends.cudnn.allow_tf32 the same on both sides"
 
 RULES: tuple[AnyRule, ...] = (
     _rule("autocast", "autocast {expected} against {observed}", autocast,
@@ -157,32 +86,7 @@ RULES: tuple[AnyRule, ...] = (
           switch("precision.default_dtype", using("torch")), effect="every constant and parameter has another width",
           remedy="call torch.set_default_dtype() with the same dtype",
           source=("PyTorch documentation, torch.set_default_dtype",)),
-    _rule("tf32-matmul", "matrix products in {expected} against {observed} (torch.backends.cuda.matmul.allow_tf32)",
-          flag("precision.allow_tf32_matmul"), remedy=_SET_TF32,
-          source=(_TF32_PAPER, "pytorch issues 84334, 67384"),
-          subsumes=("float32-matmul-precision", "fp32-cuda-matmul", "default-precision")),
-    _rule("tf32-cudnn", "convolutions in {expected} against {observed} (torch.backends.cudnn.allow_tf32)",
-          flag("precision.allow_tf32_cudnn"), remedy=_SET_TF32,
-          subsumes=("fp32-cudnn-conv", "fp32-cudnn-rnn", "default-precision")),
-    _rule("float32-matmul-precision", "matrix products in {expected} against {observed} "
-          "(torch.set_float32_matmul_precision)", matmul_precision,
-          remedy="call torch.set_float32_matmul_precision() with the same word on both sides",
-          subsumes=("fp32-cuda-matmul", "default-precision")),
-    _rule("fp32-cuda-matmul", "matrix products in {expected} against {observed} (fp32_precision)",
-          operation("precision.fp32_cuda_matmul"),
-          remedy="set torch.backends.cuda.matmul.fp32_precision to the same word", subsumes=("default-precision",)),
-    _rule("fp32-cudnn-conv", "convolutions in {expected} against {observed} (fp32_precision)",
-          operation("precision.fp32_cudnn_conv"),
-          remedy="set torch.backends.cudnn.conv.fp32_precision to the same word", subsumes=("default-precision",)),
-    _rule("fp32-cudnn-rnn", "recurrent layers in {expected} against {observed} (fp32_precision)",
-          operation("precision.fp32_cudnn_rnn"),
-          remedy="set torch.backends.cudnn.rnn.fp32_precision to the same word", subsumes=("default-precision",)),
-    _rule("tf32-override", "{expected} against {observed} (NVIDIA_TF32_OVERRIDE, not visible in torch)",
-          on_gpu(tf32_override), remedy="unset NVIDIA_TF32_OVERRIDE on both sides",
-          source=("NVIDIA cuBLAS documentation, NVIDIA_TF32_OVERRIDE",)),
-    _rule("default-precision", "by default {expected} against {observed}", default_precision, remedy=_SET_TF32,
-          source=(_TF32_PAPER, "PyTorch 1.12 release notes: TF32 products off by default",
-                  "pytorch issues 53635, 78275", "transformers issue 16588")),
+    *tf32.RULES,
     _rule("flex-attention-precision", "FlexAttention products in {expected} against {observed}",
           switch("precision.flex_attention", on_gpu),
           remedy="pass kernel_options={'PRECISION': 'ieee'} or set the same default",
@@ -211,11 +115,6 @@ RULES: tuple[AnyRule, ...] = (
           effect="float16 products lose about three more bits",
           remedy="set torch.backends.cuda.matmul.allow_fp16_accumulation the same",
           source=("PyTorch documentation, Numerical accuracy: full float16 accumulation",)),
-    _rule("math-sdp-reduction", "sums of math attention reduced in half precision {expected} against {observed}",
-          switch("precision.math_sdp_reduced", lambda project: on_gpu(using("torch")(project))),
-          expected=Level.BITWISE, effect="seen only where attention in half precision runs as separate products",
-          remedy="call torch.backends.cuda.allow_fp16_bf16_reduction_math_sdp() with the same value",
-          source=("PyTorch documentation, torch.backends.cuda.allow_fp16_bf16_reduction_math_sdp",)),
     _rule("flush-to-zero", "denormals flushed to zero {expected} against {observed}",
           lambda facts: present(facts.read("precision.flush_to_zero")), confidence="proven",
           expected=Level.CURVE, effect="values below 1e-38 become zero; a preloaded fast-math library can do it unseen",
