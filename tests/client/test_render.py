@@ -121,7 +121,7 @@ def test_what_moves_together_with_the_declared_is_named_by_its_number() -> None:
     mixed = tuple(Confound(rule, f"{rule}: 4 against 8", ("seed", "code")) for rule in ("a", "b", "r4"))
     text = render_text(verdict(reasons=rows, varied=(VARIED,), confounds=mixed), columns=300)
     assert "- 1 and 2: a difference between the results may be the doing of these as well as of seed and code" in text
-    assert "  - R4: 4 against 8" in text
+    assert "  - r4: 4 against 8" in text
 
 
 def test_where_no_fact_is_lacking_the_rules_are_named_and_nothing_is_asked_for() -> None:
@@ -186,6 +186,13 @@ def test_what_would_raise_it_refers_to_the_numbered_remedies() -> None:
     assert "- expected to bitwise: the remedies of 1 and 2" in text
     assert "- guaranteed to bitwise: look there" in text
     assert text.count("fix a") == 1
+
+
+@pytest.mark.parametrize(("why", "shown"), [
+    ("cuBLAS 1 against 2", "1. cuBLAS 1 against 2"), ("flash-attn 1 against 2", "1. flash-attn 1 against 2"),
+    ("uncommitted changes", "1. Uncommitted changes"), ("defaults: a against b", "1. Defaults: a against b")])
+def test_a_sentence_begins_with_a_capital_but_for_names(why: str, shown: str) -> None:
+    assert shown in render_text(verdict(reasons=(reason("a", why=why),)))
 
 
 def test_ignored_differences_are_one_line_each_and_counted() -> None:

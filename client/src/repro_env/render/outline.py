@@ -13,7 +13,7 @@ from ..comparability.headline import root_of
 from ..comparability.levels import Answer, Level, Question, Scope
 from ..comparability.rule import SAME_IT
 from ..comparability.verdict import Assumption, Confound, Reason, Step, Varied, Verdict
-from ..comparability.wording import SIDES, brief
+from ..comparability.wording import SIDES, brief, said
 
 MAX_REASONS, MAX_SHORT_REASONS, MAX_FOLDED, MAX_GROUPS, MAX_PATHS, MAX_IGNORED, MAX_STEPS = 5, 8, 4, 3, 3, 6, 6
 #: layers named of what the program sets.
@@ -257,7 +257,7 @@ def _evidence(verdict: Verdict) -> Section:
 
 
 def _ignored(verdict: Verdict) -> Section:
-    points = tuple(Point(brief(f"{item.path}: {item.expected} against {item.observed} ({item.why})", "", ""))
+    points = tuple(Point(brief(said(f"{item.path}: {item.expected} against {item.observed} ({item.why})"), "", ""))
                    for item in verdict.ignored[:MAX_IGNORED])
     return Section("Differences that do not matter", points, rest=_rest(len(verdict.ignored) - MAX_IGNORED))
 
@@ -281,8 +281,10 @@ def _said(reason: Reason) -> str:
 
 
 def _sentence(text: str) -> str:
+    """Return ``text`` with a capital at its start, but for names that are written otherwise (cuBLAS, flash-attn)."""
     text = text.strip().rstrip(".")
-    return text[:1].upper() + text[1:]
+    first = text.partition(" ")[0].rstrip(":,")
+    return text[:1].upper() + text[1:] if first.isalpha() and first.islower() else text
 
 
 def _listed(items: list[str], limit: int, separator: str = ", ") -> str:
