@@ -7,6 +7,7 @@ from typing import Any
 
 from ...fingerprint.facts import is_unread
 from ..acting import DEVICES, Acting, devices, in_process, of_devices, on_gpu, using
+from ..devices import architecture as architecture_of
 from ..levels import Level, SetBy
 from ..reading import Facts, Missing
 from ..rule import AnyRule, Condition, Distinction, Fails, Fallback, show_value
@@ -130,6 +131,25 @@ def show_grid(value: Any) -> str:
     return words[value] if isinstance(value, str) else f"{show_value(value)} threads a launch"
 
 
+def show_architectures(value: Any) -> str:
+    """Print compute capabilities and gfx targets with the names of their generations, where those are known."""
+    targets = value if isinstance(value, list) else [value]
+    named = [(target, architecture_of(target) if isinstance(target, str) else None) for target in targets]
+    return show_value([f"{name} ({target})" if name else target for target, name in named])
+
+
+def show_models(value: Any) -> str:
+    """Print models as their makers write them: A100, 2060 Super."""
+    found = [str(model) for model in value] if isinstance(value, list) else [show_value(value)]
+    return ", ".join(" ".join(_written(word) for word in model.split(" ")) for model in found)
+
+
+def _written(word: str) -> str:
+    if word != word.lower():
+        return word
+    return word.upper() if any(item.isdigit() for item in word) else word.capitalize()
+
+
 def several_kinds(facts: Facts) -> Fails | None:
     """Fail where devices of different kinds can be reached: which of them computed is recorded nowhere."""
     if in_process(facts) and facts.read("frameworks.backend") == "cpu":
@@ -217,7 +237,7 @@ RULES: tuple[AnyRule, ...] = (
         effect="other kernels, tiles and matrix units: about 1e-6 relative in float32, 1e-3 in half precision",
         remedy="use the same GPU model; else compare over several seeds",
         confidence="documented", source=(_CUDNN, _CUBLAS, "arXiv:2512.07004"),
-        subsumes=("gpu-model", "gpu-sm-count"), project=architecture),
+        subsumes=("gpu-model", "gpu-sm-count"), project=architecture, show=show_architectures),
     Condition(
         id="mixed-devices", layer="accelerators", cause="gpu_model",
         guaranteed=Level.STATISTICAL, expected=Level.BITWISE, possible=Level.BITWISE,
@@ -247,5 +267,6 @@ RULES: tuple[AnyRule, ...] = (
         why="GPU model {expected} against {observed}",
         effect="equal bits were seen within one architecture, and are not promised",
         remedy="use the same GPU model",
-        confidence="observed", source=("NVIDIA framework-reproducibility issue 28", _CUBLAS), project=models),
+        confidence="observed", source=("NVIDIA framework-reproducibility issue 28", _CUBLAS), project=models,
+        show=show_models),
 )
