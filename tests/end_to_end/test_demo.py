@@ -64,7 +64,7 @@ def test_two_threads_are_not_guaranteed_bitwise_and_the_thread_rule_comes_first(
 def test_two_gpu_dumps_are_compared_over_rest_with_reasons(story: str) -> None:
     text = chapter(story, 3)
     assert '"answer": "no"' in text
-    assert "GPU architecture 7.5 against 8.9" in text
+    assert "GPU architecture Turing (7.5) against Ada (8.9)" in text
 
 
 def test_the_example_of_the_readme_is_what_the_demo_prints(story: str) -> None:
