@@ -177,10 +177,10 @@ def test_a_policy_waives_with_a_reason(folder: Path, repro_env: Run, pair: tuple
 
 
 @pytest.mark.parametrize(("policy", "words"), [
-    ({"waive": {"no-such-rule": "x"}}, "p.json: policy.waive.no-such-rule: no such rule"),
-    ({"waive": {"torch-threads": ""}}, "p.json: policy.waive.torch-threads: expected a reason"),
+    ({"waive": {"no-such-rule": "x"}}, "p.json, line 1: policy.waive.no-such-rule: no such rule"),
+    ({"waive": {"torch-threads": ""}}, "p.json, line 1: policy.waive.torch-threads: expected a reason"),
     ([], "p.json: policy: expected an object")], ids=["rule", "reason", "list"])
-def test_a_wrong_policy_names_file_and_field(policy: Any, words: str, folder: Path, repro_env: Run,
+def test_a_wrong_policy_names_file_line_and_field(policy: Any, words: str, folder: Path, repro_env: Run,
                                              pair: tuple[str, str]) -> None:
     done = repro_env("compare", *pair, "--policy", put(folder, "p.json", policy))
     assert done.code == 65

@@ -1,11 +1,11 @@
-"""``repro-env compare``: the verdict on two sides, from files or from the service."""
+"""``repro-env compare``: the verdict on two sides or on several, from files, facts, or the service."""
 
 from __future__ import annotations
 
 import sys
 
 from ..errors import InvalidDocument, UsageError
-from . import reading, sending, sides
+from . import policy, sending, sides
 from .console import BOLD, DIM, answer, paint, width
 from .options import Command, Option
 
@@ -13,131 +13,160 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from ..comparability.levels import Level, Question
+    from ..comparability.levels import Answer, Level, Question
     from ..comparability.policy import Policy
+    from ..comparability.several import Several
     from ..comparability.verdict import Verdict
     from ..settings import Settings
 
 EXIT_CODES = {"yes": 0, "no": 1, "unknown": 2, "likely": 3}
 
 COMMAND = Command(
-    "compare", "Says whether two environments are comparable at a level, and what stands between them. A side is a "
-    "document, an environment dump, or a run id that the service knows. Left is what was expected, right what was "
-    "observed.",
-    usage="compare LEFT RIGHT [options]",
+    "compare", "Says whether environments are comparable at a level, and what stands between them. A side is a "
+    "document, an environment dump, short facts, or a run id that the service knows. Of two sides left is what was "
+    "expected, right what was observed; of more, every pair is judged and classes are formed.",
+    usage="compare LEFT RIGHT [MORE...] [options]",
     examples=(("repro-env compare run-a run-b", "two runs that the service knows"),
               ("repro-env compare a.json b.json --level bitwise", "two documents; needs no server"),
+              ("repro-env compare gpu=A100,torch=2.3.1+cu121 gpu=H100,torch=2.3.1+cu121",
+               "what if: before GPU hours are spent"),
+              ("repro-env compare a.json b.json c.json d.json", "several: matrix, classes, what separates them"),
+              ("repro-env compare a.json b.json --question repeat --vary seed",
+               "the seed differs on purpose: what else moved with it?"),
               ("repro-env compare run-a run-a --question resume", "the first start of one run against its last"),
               ("repro-env compare theirs.txt mine.json --format markdown", "a dump from a bug report, for an issue"),
               ("repro-env compare run-a run-b --accept likely && sbatch job.sh", "as a gate")),
-    arguments=(("LEFT", "file or run id (run:ID where a file has that name)"), ("RIGHT", "file or run id")),
+    arguments=(("LEFT", "file, facts as in gpu=A100,torch=2.3.1, or run id (run:ID where a file has that name)"),
+               ("RIGHT", "the same"), ("[MORE...]", "further sides")),
     options=(Option("--level", "level asked for (default: curve for compare, else bitwise)",
                     choices=("bitwise", "curve", "statistical", "none")),
              Option("--question", "compare: stacks; repeat: programs too; resume: parts of one run",
                     choices=("compare", "repeat", "resume")),
+             policy.VARY, policy.FILE,
              Option("--format", "how to print it (default: text)", choices=("text", "json", "markdown")),
              Option("--json", "the same as --format json"),
-             Option("--policy", 'JSON file of what your project waives: {"waive": {RULE: REASON}}', "FILE"),
              Option("--accept", "exit with 0 for this answer too", choices=("likely",)),
              sending.SERVER, sending.TIMEOUT),
     notes="Exit codes: 0 yes, 1 no, 2 unknown (facts were not read), 3 likely, 64 wrong usage, 65 invalid input or "
-    "a run that is not known, 69 the service was not reached.")
+    "a run that is not known, 69 the service was not reached. Of several sides the worst answer counts.\n"
+    "The JSON form can be kept and recomputed: repro-env verify VERDICT.json.")
 
 
 def main(values: dict[str, Any]) -> int:
     """Print the verdict and return the exit code of its answer."""
-    from ..comparability.levels import Answer, Level, Question
+    from ..comparability.levels import Answer, Question
+
+    words = values["arguments"]
+    if words.count("-") > 1:
+        raise UsageError("compare: only one side can come from standard input")
+    question = Question(values.get("question", "compare"))
+    if len(words) > 2:
+        if question is Question.RESUME:
+            raise UsageError("compare: resume is asked of two sides, or of one run against itself")
+        found = _several(values, question)
+    else:
+        found = _pair(values, question)
+    if found is Answer.LIKELY and values.get("accept") == "likely":
+        return 0
+    return EXIT_CODES[found.value]
+
+
+def asked_level(values: dict[str, Any], chosen: Policy) -> Level | None:
+    """Return the level asked for: the option, else what the policy requires, else ``None`` for the question's own."""
+    from ..comparability.levels import Level
+
+    return Level.parse(values["level"]) if "level" in values else chosen.require
+
+
+def _pair(values: dict[str, Any], question: Question) -> Answer:
+    from ..comparability.record import judge_documents
     from ..comparability.verdict import Verdict
 
     left, right = values["arguments"]
     settings = sending.load(values)
-    question = Question(values.get("question", "compare"))
-    level = Level.parse(values["level"]) if "level" in values else None
-    if left == right == "-":
-        raise UsageError("compare: only one side can come from standard input")
-    both_runs = sides.is_run(left) and sides.is_run(right)
-    if both_runs and not values.get("policy"):
-        told = _ask_service(sides.run_id(left), sides.run_id(right), question, level, settings)
+    chosen = policy.load(values)
+    level = asked_level(values, chosen)
+    if sides.is_run(left) and sides.is_run(right) and not values.get("policy"):
+        query = {"left": sides.run_id(left), "right": sides.run_id(right), **_asked(question, level, values)}
+        told = _get(settings, left, query)
         verdict = Verdict.from_json(told)
     else:
         one, other = (sides.documents(word, settings, "compare") for word in (left, right))
-        verdict = _judge(one, other, question, level, _policy(values.get("policy")))
+        verdict = judge_documents(one, other, question=question, level=level, policy=chosen, names=(left, right))
         told = verdict.to_json()
-    _print(verdict, told, (left, right), "json" if values.get("json") else values.get("format", "text"))
-    if verdict.answer is Answer.LIKELY and values.get("accept") == "likely":
-        return 0
-    return EXIT_CODES[verdict.answer.value]
+    _print_verdict(verdict, told, (left, right), form_of(values))
+    return verdict.answer
 
 
-def _ask_service(left: str, right: str, question: Question, level: Level | None, settings: Settings
-                 ) -> dict[str, Any]:
+def _asked(question: Question, level: Level | None, values: dict[str, Any]) -> dict[str, str]:
+    asked = {"question": question.value, "vary": ",".join(policy.vary(values)), "level": level.word if level else ""}
+    return {name: value for name, value in asked.items() if value}
+
+
+def _get(settings: Settings, word: str, query: dict[str, str]) -> dict[str, Any]:
     from ..transport import get
 
-    query = {"left": left, "right": right, "question": question.value}
-    if level is not None:
-        query["level"] = level.word
-    return get(sides.server(settings, left, "compare"), "/v1/comparisons", query,
+    return get(sides.server(settings, word, "compare"), "/v1/comparisons", query,
                timeout_s=sending.patience_s(settings), token=settings.token)
 
 
-def _judge(left: list[dict[str, Any]], right: list[dict[str, Any]], question: Question, level: Level | None,
-           policy: Policy) -> Verdict:
-    """Judge two sides, each of one document or of all documents of a run."""
-    from dataclasses import replace
+def form_of(values: dict[str, Any]) -> str:
+    """Return how to print: text, json or markdown."""
+    return "json" if values.get("json") else values.get("format", "text")
 
-    from ..comparability.ignored import ignored_differences
-    from ..comparability.judge import judge_vectors
-    from ..comparability.levels import Question, Scope
-    from ..comparability.reading import Facts
+
+def _several(values: dict[str, Any], question: Question) -> Answer:
+    """Judge more than two sides, each read here: runs are fetched, so that files and runs can be mixed."""
     from ..comparability.runs import vector_of_documents
+    from ..comparability.several import Member, several
 
-    if question is Question.RESUME and left == right:
-        (one, run), (other, other_run) = _ends(left)
-    else:
-        (one, run), (other, other_run) = (vector_of_documents(side, question) for side in (left, right))
-    scope = Scope.PROCESS if run.scope is other_run.scope is Scope.PROCESS else Scope.STACK
-    verdict = judge_vectors(one, other, scope=scope, question=question, level=level, policy=policy)
-    if len(left) == len(right) == 1:
-        verdict = replace(verdict, ignored=ignored_differences(Facts.of(left[0]), Facts.of(right[0])))
-    return verdict
-
-
-def _ends(documents: list[dict[str, Any]]) -> Any:
-    """Return vector and shape of the first and of the last start of one run; raise ``InvalidDocument``."""
-    from ..comparability.runs import ends_of_documents
-
+    settings = sending.load(values)
+    chosen = policy.load(values)
+    members = []
+    for word in values["arguments"]:
+        vector, run = vector_of_documents(sides.documents(word, settings, "compare"), question)
+        members.append(Member(word, vector, run.scope))
     try:
-        return ends_of_documents(documents)
+        found = several(members, question=question, level=asked_level(values, chosen), policy=chosen)
     except ValueError as error:
-        raise InvalidDocument("capture.segment", str(error)) from error
+        raise InvalidDocument("compare", f"{error}; one stands twice among {', '.join(values['arguments'])}") from error
+    _print_several(found, form_of(values))
+    return found.answer
 
 
-def _policy(path: str | None) -> Policy:
-    from ..comparability.policy import NO_POLICY, Policy
-
-    if path is None:
-        return NO_POLICY
-    from ..canonical import parse
-    from ..comparability.rules import RULES_BY_ID
-
-    try:
-        return Policy.parse(parse(reading.read_bytes(path)), RULES_BY_ID)
-    except InvalidDocument as error:
-        raise InvalidDocument(f"{path}: {error.field}", error.problem) from error
-
-
-def _print(verdict: Verdict, told: dict[str, Any], names: tuple[str, str], form: str) -> None:
+def _print_verdict(verdict: Verdict, told: dict[str, Any], names: tuple[str, str], form: str) -> None:
     if form == "json":
-        import json
-
-        answer(json.dumps(told, indent=2, ensure_ascii=False) + "\n")
+        _print_json(told)
         return
     from ..render import render_markdown, render_text
 
     if form == "markdown":
         answer(render_markdown(verdict, *names))
     else:
-        text = render_text(verdict, *names, columns=width(),
-                           bold=lambda line: paint(line, BOLD, sys.stdout),
-                           dim=lambda line: paint(line, DIM, sys.stdout))
-        answer(text)
+        answer(render_text(verdict, *names, columns=width(), bold=_bold, dim=_dim))
+
+
+def _print_several(found: Several, form: str) -> None:
+    if form == "json":
+        _print_json(found.to_json())
+        return
+    from ..render.several import several_markdown, several_text
+
+    if form == "markdown":
+        answer(several_markdown(found))
+    else:
+        answer(several_text(found, columns=width(), bold=_bold, dim=_dim))
+
+
+def _print_json(told: dict[str, Any]) -> None:
+    import json
+
+    answer(json.dumps(told, indent=2, ensure_ascii=False) + "\n")
+
+
+def _bold(line: str) -> str:
+    return paint(line, BOLD, sys.stdout)
+
+
+def _dim(line: str) -> str:
+    return paint(line, DIM, sys.stdout)

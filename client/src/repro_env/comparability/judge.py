@@ -30,7 +30,7 @@ from .vector import (
     rules_of,
 )
 from .verdict import Assumption, Confound, Difference, Reason, Varied, Verdict
-from .wording import failing, singular
+from .wording import failing, said
 
 _UNTOUCHED = Levels(Level.BITWISE, Level.BITWISE, Level.BITWISE)
 
@@ -74,11 +74,11 @@ def judge_vectors(left: Vector, right: Vector, *, scope: Scope, question: Questi
     asked = question.default_level if level is None else level
     found = find(left, right, question, policy)
     ends = three_ends(found, scope)
-    counted = [item for item in found if item.rule.id not in policy.waive and not policy.varies(item.rule)]
+    counted = [item for item in found if item.rule.id not in policy.waived and not policy.varies(item.rule)]
     reasons = _reasons([item for item in counted if item.bites])
     assumes = _assumptions([item for item in counted if item.undecided], scope)
     read = min((item.levels.guaranteed for item in found if item.bites), default=Level.BITWISE)
-    waived = tuple((item.rule.id, policy.waive[item.rule.id]) for item in found if item.rule.id in policy.waive)
+    waived = tuple((item.rule.id, policy.waived[item.rule.id]) for item in found if item.rule.id in policy.waived)
     varied = differing_on_purpose(found, policy)
     mixed = confounds(counted, reasons, varied)
     return Verdict(
@@ -132,7 +132,7 @@ def confounds(counted: list[Found], reasons: tuple[Reason, ...], varied: tuple[V
 def _difference(item: Found) -> Difference:
     rule: Any = item.rule
     shown = show(rule, item.left), show(rule, item.right)
-    return Difference(rule.id, singular(rule.why.format(expected=shown[0], observed=shown[1])), *shown)
+    return Difference(rule.id, said(rule.why.format(expected=shown[0], observed=shown[1])), *shown)
 
 
 def find(left: Vector, right: Vector, question: Question = Question.COMPARE, policy: Policy = NO_POLICY
@@ -194,7 +194,7 @@ def _reason(item: Found, implied_by: str | None) -> Reason:
         shown = [details.get("expected", ""), details.get("observed", "")]
         detail, side = failing(details)
         why = rule.why.format(detail=detail, side=side)
-    return Reason(rule=rule.id, layer=rule.layer, cause=rule.cause, why=singular(why), expected=shown[0],
+    return Reason(rule=rule.id, layer=rule.layer, cause=rule.cause, why=said(why), expected=shown[0],
                   observed=shown[1], guaranteed=item.levels.guaranteed, expected_level=item.levels.expected,
                   possible=item.levels.possible, effect=rule.effect, remedy=rule.remedy, confidence=rule.confidence,
                   source=rule.source, implied_by=implied_by)

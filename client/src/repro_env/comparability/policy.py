@@ -42,7 +42,8 @@ _ENDS = ("guaranteed", "expected", "possible")
 class Policy:
     """What a project decides about rules; without entries it changes nothing.
 
-    ``waive`` maps a rule to the reason why it is not counted, ``levels`` a rule to other levels with a reason, ``vary``
+    ``waive`` maps a rule to the reason why it is not counted (nor those of the same cause that it implies: the threads
+    of a host with those of torch), ``levels`` a rule to other levels with a reason, ``vary``
     holds words for what differs on purpose (see ``varying``), ``require`` is the level that is asked for by default,
     ``baseline`` the run or manifest that runs are held against.
     """
@@ -55,6 +56,19 @@ class Policy:
     baseline: str | None = None
 
     @cached_property
+    def waived(self) -> dict[str, str]:
+        """Return every rule that is not counted with the reason: those named, and what they imply of the same cause."""
+        from .rules import RULES_BY_ID
+
+        found, pending = dict(self.waive), list(self.waive)
+        while pending:
+            rule = RULES_BY_ID[pending.pop()]
+            implied = [name for name in rule.subsumes if RULES_BY_ID[name].cause == rule.cause and name not in found]
+            found.update(dict.fromkeys(implied, found[rule.id]))
+            pending += implied
+        return found
+
+    @cached_property
     def varied(self) -> dict[str, str]:
         """Return each Distinction that may differ on purpose, with the first word that covers it."""
         return {rule: word for word in reversed(self.vary) for rule in rules_of_word(word)}
@@ -62,7 +76,7 @@ class Policy:
     @cached_property
     def digest(self) -> str:
         """Digest over what acts: rules and levels, not the words why, nor what is asked for."""
-        acting = {"waive": sorted(self.waive), "vary": sorted(self.varied),
+        acting = {"waive": sorted(self.waived), "vary": sorted(self.varied),
                   "levels": {rule: [level.word for level in changed.levels] for rule, changed in self.levels.items()}}
         return digest_bytes(encode(acting))
 
@@ -72,7 +86,7 @@ class Policy:
 
     def levels_of(self, rule: AnyRule) -> Levels:
         """Return the levels of ``rule`` under this policy."""
-        if rule.id in self.waive or self.varies(rule):
+        if rule.id in self.waived or self.varies(rule):
             return _NOT_COUNTED
         changed = self.levels.get(rule.id)
         return changed.levels if changed else Levels(rule.guaranteed, rule.expected, rule.possible)

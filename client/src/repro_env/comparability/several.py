@@ -222,7 +222,7 @@ def _separation(rule: AnyRule, groups: list[Group], policy: Policy) -> Separatio
             values.setdefault(str(item.value), []).extend(group.names)
         elif item.state != OK:
             unread += group.names
-    if len(values) < (2 if isinstance(rule, Distinction) else 1) or rule.id in policy.waive:
+    if len(values) < (2 if isinstance(rule, Distinction) else 1) or rule.id in policy.waived:
         return None
     told = sorted(((value, tuple(names)) for value, names in values.items()), key=lambda row: (-len(row[1]), row[0]))
     return Separation(rule.id, rule.cause, *policy.levels_of(rule), tuple(told), tuple(unread), rule.remedy,

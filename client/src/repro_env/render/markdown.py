@@ -17,11 +17,12 @@ def render_markdown(verdict: Verdict, expected: str = "", observed: str = "") ->
     if parts.sides:
         lines += ["", *(f"- {name}: {escape(text)}" for name, text in parts.sides)]
     for section in parts.sections:
-        lines += ["", *_section(section)]
+        lines += ["", *section_of(section)]
     return "\n".join([*lines, "", f"*{escape(parts.foot)}*"]) + "\n"
 
 
-def _section(section: Section) -> list[str]:
+def section_of(section: Section) -> list[str]:
+    """Return the lines of a titled list."""
     lines = [f"### {escape(section.title)}", ""]
     for number, point in enumerate(section.points, 1):
         mark = f"{number}. " if section.numbered else "- "
