@@ -125,3 +125,22 @@ def test_a_real_digest_is_declared_and_a_bare_key_of_its_letters_is_not(said: li
     assert said == []
     assert declared.checked({"key": digest.removeprefix("sha256:")}, said.append) == {}
     assert declared.checked({"key": digest + "0f3a" * 8}, said.append) == {}
+
+
+def test_seeds_are_stated_one_by_one(said: list[str]) -> None:
+    stated = declared.facts({"random.seeds.numpy": "7", "program.random.seeds.python": "8", "seed": "9"}, said.append)
+
+    assert stated["program.random.seeds"] == {"numpy": 7, "python": 8}
+    assert said == []
+
+
+def test_a_seed_that_is_no_number_is_said(said: list[str]) -> None:
+    assert "program.random.seeds" not in declared.facts({"random.seeds.numpy": "x"}, said.append)
+    assert "whole number" in said[0]
+
+
+def test_stated_seeds_stand_beside_those_that_were_read() -> None:
+    overrides: dict[str, Any] = {"sources": {}, "program.random": {"seeds": {"torch": 1}}}
+    declared.add(overrides, {"program.random.seeds": {"numpy": 7, "torch": 2}}, "declared")
+
+    assert overrides["program.random"]["seeds"] == {"torch": 1, "numpy": 7}

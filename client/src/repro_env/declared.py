@@ -18,6 +18,8 @@ VALUES = "program.declared.values"
 MAX_VALUES = 256
 MAX_TEXT = 1000
 _DIGEST = "digest"
+#: start of the names under which the seed of one generator is stated: ``random.seeds.numpy``.
+SEEDS = "random.seeds."
 #: facts of the program that may be declared, and their form.
 FORMS: dict[str, Any] = {
     "random.seeded_before_use": bool, "random.largest_cuda_draw": int, "random.resume_state": str,
@@ -58,15 +60,20 @@ def _problem(name: Any, value: Any, text: str) -> str | None:
 def facts(values: Mapping[str, str], say: Callable[[str], None]) -> dict[str, Any]:
     """Return the facts that ``values`` state, by dotted path; a value without the form of its fact is said."""
     stated: dict[str, Any] = {VALUES: dict(values)}
+    seeds: dict[str, int] = {}
     for name, text in values.items():
         path = name.removeprefix("program.")
-        if path in FORMS:
-            value = _formed(text, FORMS[path])
-            if value is None:
-                say(f"declare: {name}: expected {_WORDS[FORMS[path]]}, got {text!r}; the fact stays unread")
-            else:
-                stated[f"program.{path}"] = value
-    return stated
+        form = int if path.startswith(SEEDS) else FORMS.get(path)
+        if form is None:
+            continue
+        value = _formed(text, form)
+        if value is None:
+            say(f"declare: {name}: expected {_WORDS[form]}, got {text!r}; the fact stays unread")
+        elif path.startswith(SEEDS):
+            seeds[path[len(SEEDS):]] = value
+        else:
+            stated[f"program.{path}"] = value
+    return {**stated, "program.random.seeds": seeds} if seeds else stated
 
 
 _WORDS = {bool: "true or false", int: "a whole number", str: "text", _DIGEST: "sha256: and 64 hexadecimal digits"}
@@ -85,10 +92,12 @@ def _formed(text: str, form: Any) -> Any:
 
 
 def add(overrides: dict[str, Any], stated: Mapping[str, Any], source: str) -> None:
-    """Add facts by dotted path to the overrides of a look, where nothing read them."""
+    """Add facts by dotted path to the overrides of a look, where nothing read them; of seeds, those not read."""
     for path, value in stated.items():
         section, _, name = path.rpartition(".")
         place = overrides.setdefault(section, {})
-        if (name not in place or is_unread(place[name])) and not (is_unread(value) and name in place):
+        if name == "seeds" and isinstance(place.get(name), dict) and not is_unread(place[name]):
+            place[name] = {**value, **place[name]}
+        elif (name not in place or is_unread(place[name])) and not (is_unread(value) and name in place):
             place[name] = value
             overrides["sources"][path] = source

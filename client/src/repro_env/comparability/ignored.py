@@ -6,11 +6,13 @@ from typing import Any
 
 from ..fingerprint.facts import is_captured, is_unread
 from .acting import UNUSED
+from .levels import Question
 from .reading import Facts, Missing
 from .rule import Projection, show_value
-from .rules import collectives, unseen
+from .rules import amd, apple, collectives, cpu, declared, threads, unseen
 from .rules.distributions import WATCHED
 from .rules.driver import compiling_driver
+from .vector import project
 from .verdict import Ignored
 from .versions import prefix
 
@@ -47,15 +49,20 @@ INERT: dict[str, str] = {
     "determinism.mkldnn_deterministic": "gave equal bits on and off where measured",
     "source.remote": "the commit is what acts",
 }
+#: path of ``INERT`` -> the projection by which it acts where it does.
+ACTS: dict[str, Projection] = {"accelerators.interconnect": collectives.node_links,
+                               "accelerators.links": collectives.node_links, "system.os_name": apple.os_release}
 #: variables that no rule reads, by what they are for.
 _WITHOUT_EFFECT = "this variable steers no arithmetic, or its effect is judged by the value it leads to"
+_SAME_EITHER_WAY = "either value leads to the same here"
 
 
 def ignored_differences(expected: Facts, observed: Facts) -> tuple[Ignored, ...]:
     """Return the differing facts that do not act, each with its reason."""
     rows = [Ignored(path, _short(left), _short(right), why) for path, why in INERT.items()
-            for left, right in [_pair(path, expected, observed)] if left != right]
-    for special in (_driver, _memory, _python_patch, _variables, _distributions):
+            for left, right in [_pair(path, expected, observed)] if left != right
+            and (path not in ACTS or all(_unused(ACTS[path], side) for side in (expected, observed)))]
+    for special in (_driver, _memory, _python_patch, _variables, _distributions, _declared):
         rows += special(expected, observed)
     return tuple(rows)
 
@@ -68,7 +75,7 @@ def _pair(path: str, expected: Facts, observed: Facts) -> tuple[Any, Any]:
 
 def _driver(expected: Facts, observed: Facts) -> list[Ignored]:
     rows = []
-    for path in ("driver.kernel_module", "driver.user_libcuda"):
+    for path in ("driver.kernel_module", "driver.user_libcuda", "driver.compat"):
         left, right = _pair(path, expected, observed)
         if left != right and _unused(compiling_driver, expected) and _unused(compiling_driver, observed):
             rows.append(Ignored(path, _short(left), _short(right), _SAME_KERNELS))
@@ -114,18 +121,41 @@ def _variables(expected: Facts, observed: Facts) -> list[Ignored]:
     rows = []
     for name in sorted({*left, *right}):
         values = left.get(name, UNUSED), right.get(name, UNUSED)
-        if UNUSED not in values and not any(is_unread(value) for value in values) and values[0] != values[1] and (
-                name not in JUDGED_VARIABLES):
+        if values[0] == values[1] or UNUSED in values or any(is_unread(value) for value in values):
+            continue
+        if name not in JUDGED_VARIABLES and name not in ASKING:
             rows.append(Ignored(f"variables.values.{name}", _short(values[0]), _short(values[1]), _WITHOUT_EFFECT))
+        elif not (_acts(name, values[1], expected) or _acts(name, values[0], observed)):
+            rows.append(Ignored(f"variables.values.{name}", _short(values[0]), _short(values[1]), _SAME_EITHER_WAY))
     return rows
 
 
+def _acts(name: str, value: Any, side: Facts) -> bool:
+    """Tell whether any rule says something else of ``side`` with another value of one variable."""
+    variables = {**side.stack["variables"], "values": {**side.stack["variables"]["values"], name: value}}
+    other = Facts({**side.stack, "variables": variables}, side.program, side.vantage)
+    return project(other, Question.REPEAT) != project(side, Question.REPEAT)
+
+
 #: variables that a rule reads itself; a difference there is never listed as one that does not act where it may.
-JUDGED_VARIABLES = unseen.JUDGED | frozenset(collectives.CHANNELS) | frozenset((
+JUDGED_VARIABLES = unseen.JUDGED | frozenset((*collectives.CHANNELS, *amd.VARIABLES, *apple.SWITCHES)) | frozenset((
     "CUDA_FORCE_PTX_JIT", "DNNL_DEFAULT_FPMATH_MODE", "DNNL_MAX_CPU_ISA", "FLASH_ATTENTION_DETERMINISTIC",
-    "GLIBC_TUNABLES", "LD_PRELOAD", "MKL_CBWR", "MKL_DEBUG_CPU_TYPE", "MKL_ENABLE_INSTRUCTIONS", "NCCL_CONF_FILE",
-    "NCCL_MAX_NCHANNELS", "NCCL_MIN_NCHANNELS", "NVIDIA_TF32_OVERRIDE", "NVTE_ALLOW_NONDETERMINISTIC_ALGO",
-    "OMP_DYNAMIC", "ONEDNN_DEFAULT_FPMATH_MODE", "ONEDNN_MAX_CPU_ISA", "TORCHINDUCTOR_MAX_AUTOTUNE"))
+    "GLIBC_TUNABLES", "JAX_PLATFORMS", "LD_PRELOAD", "MKL_CBWR", "MKL_DEBUG_CPU_TYPE", "MKL_ENABLE_INSTRUCTIONS",
+    "NCCL_CONF_FILE", "NCCL_MAX_NCHANNELS", "NCCL_MIN_NCHANNELS", "NVIDIA_TF32_OVERRIDE",
+    "NVTE_ALLOW_NONDETERMINISTIC_ALGO", "OMP_DYNAMIC", "ONEDNN_DEFAULT_FPMATH_MODE", "ONEDNN_MAX_CPU_ISA", "PYTORCH_TUNABLEOP_TUNING",
+    "TF_XLA_FLAGS", "TORCHINDUCTOR_MAX_AUTOTUNE", "TORCH_ALLOW_TF32_CUBLAS_OVERRIDE"))
+
+
+#: variables by which people ask for what is read in force where the process was seen.
+ASKING = frozenset((*threads.ASKED, *cpu.ASKED, "ATEN_CPU_CAPABILITY"))
+
+
+def _declared(expected: Facts, observed: Facts) -> list[Ignored]:
+    """List stated settings that move, name or print things."""
+    left, right = ({declared.short(name): str(value) for name, value in (side.get("declared.values") or {}).items()}
+                   for side in (expected, observed))
+    return [Ignored(f"declared.values.{name}", _short(left[name]), _short(right[name]), why)
+            for name, why in declared.INERT.items() if name in left and name in right and left[name] != right[name]]
 
 
 def _distributions(expected: Facts, observed: Facts) -> list[Ignored]:

@@ -41,7 +41,7 @@ class Entry(NamedTuple):
 
 
 #: what healthy ranks of one run may have each of their own: seeds by rank, and a launcher's --local-rank.
-PER_RANK = frozenset(("seed", "arguments"))
+PER_RANK = frozenset(("seed", "seed-numpy", "seed-python", "arguments"))
 #: states in which a rule always has something to say.
 UNSETTLED = frozenset({UNREAD, FAILS})
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from repro_env.comparability.rules.declared import WORDS
 from tests.client.comparability.planted.planting import Planted, cpu
+
+UNREAD = {"unread": "not-reported"}
 
 PLANTED: dict[str, Planted] = {
     "commit": cpu("source.commit", "a" * 40, "b" * 40),
@@ -18,6 +21,8 @@ PLANTED: dict[str, Planted] = {
     "workers-unseeded": cpu("data.worker_seeding", "default", "none"),
     "worker-seeding": cpu("data.worker_seeding", "default", "per-sample"),
     "seed": cpu("random.seeds", {"torch": 42}, {"torch": 43}),
+    "seed-numpy": cpu("random.seeds.numpy", 42, 43),
+    "seed-python": cpu("random.seeds.python", 42, 43),
     "unseeded": cpu("random.seeded_before_use", True, False),
     "dynamic-batching": cpu("layout.dynamic_batching", False, True),
     "global-batch": cpu("layout.micro_batch", 16, 32),
@@ -25,6 +30,8 @@ PLANTED: dict[str, Planted] = {
                              {"layout.data_parallel": 2, "layout.accumulation": 1}),
     "batch-shape": Planted("cpu", {"layout.micro_batch": 64, "layout.accumulation": 1},
                            {"layout.micro_batch": 16, "layout.accumulation": 4}),
+    "micro-batch": cpu("layout.micro_batch", 16, 32, **{"layout.accumulation": UNREAD}),
+    "accumulation": cpu("layout.accumulation", 1, 4, **{"layout.micro_batch": UNREAD}),
     "tensor-parallel": cpu("layout.tensor_parallel", 1, 2),
     "pipeline-parallel": cpu("layout.pipeline_parallel", 1, 2),
     "world-size": cpu("layout.world_size", 1, 2),
@@ -49,4 +56,14 @@ PLANTED: dict[str, Planted] = {
     "attention-backward": Planted("cpu", {"model.attention": "flash_attention_3"},
                                   {"model.attention": "flash_attention_3"}),
     "jax-devices": cpu("layout.jax_devices", 1, 8),
+    "program-failed": cpu("declared.values", {"exit-status": "0"}, {"exit-status": "1"}),
+    "completion-order": Planted("cpu", {"declared.values": {"in_order": "false"}},
+                                {"declared.values": {"in_order": "false"}}),
+    "parallel-jobs-vary": Planted("cpu", {"declared.values": {"n_jobs": "2"}}, {"declared.values": {"n_jobs": "2"}}),
+    "resumed-inside-epoch": Planted("cpu", {"declared.values": {"resumed_inside_epoch": "true"}},
+                                    {"declared.values": {"resumed_inside_epoch": "true"}}),
+    "stopped-by-clock": Planted("cpu", {"declared.values": {"max_time": "3600"}},
+                                {"declared.values": {"max_time": "3600"}}),
 }
+for _word in WORDS:
+    PLANTED[_word.id] = cpu("declared.values", {_word.names[0]: "one"}, {_word.names[0]: "another"})

@@ -8,7 +8,7 @@ from tests.client.comparability.planted.planting import ROCM, Planted, cpu, gpu
 
 PLANTED: dict[str, Planted] = {
     "emulated-precision": gpu("variables.values.CUBLAS_EMULATE_SINGLE_PRECISION", None, "1"),
-    "rocm-precision": gpu("variables.values.HIPBLASLT_ALLOW_TF32", None, "1", **ROCM),
+    "rocm-precision": gpu("variables.values.ROCBLAS_INTERNAL_FP16_ALT_IMPL", None, "1", **ROCM),
     "jax-precision": cpu("variables.values.JAX_ENABLE_X64", None, "1", **{"frameworks.jax": framework("0.5.3")}),
     "gpu-kernel-choice": gpu("variables.values.TORCH_BLAS_PREFER_CUBLASLT", None, "1"),
     "rocm-kernel-choice": gpu("variables.values.MIOPEN_FIND_MODE", None, "2", **ROCM),
