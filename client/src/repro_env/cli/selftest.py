@@ -35,7 +35,7 @@ COMMAND = Command(
              Option("--other", "interpreter set against it, for versions (with --full)", "EXE", many=True),
              Option("--jobs", f"launches at a time (default: {JOBS})", "N"),
              Option("--keep", "keep what was observed, to judge it again", "DIR"),
-             Option("--judge", "judge what --keep kept; launches nothing", "DIR"),
+             Option("--judge", "judge what --keep kept, launch nothing; may be repeated", "DIR", many=True),
              Option("--json", "print the report as JSON on stdout")),
     notes="Progress goes to stderr. Exit codes: 0 every aim is met, 1 one is missed, 64 wrong usage.")
 
@@ -54,14 +54,14 @@ def main(values: dict[str, Any]) -> int:
     return 0 if report.met else MISSED
 
 
-def _judged(folder: str) -> Report:
+def _judged(folders: list[str]) -> Report:
     from ..selftest.launches import kept
     from ..selftest.report import Report
 
     try:
-        return Report(list(kept(folder)), [], whole=False)
+        return Report([outcome for folder in folders for outcome in kept(folder)], [], whole=True)
     except (OSError, ValueError, KeyError) as error:
-        raise UsageError(f"selftest: --judge {folder}: expected what --keep wrote, got {error}") from error
+        raise UsageError(f"selftest: --judge: expected folders that --keep wrote, got {error}") from error
 
 
 def _measured(values: dict[str, Any]) -> Report:

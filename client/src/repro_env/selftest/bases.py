@@ -32,7 +32,7 @@ def _threads(count: int) -> dict[str, str]:
 _QUIET = {"PYTHONHASHSEED": "0", "LANG": "C.UTF-8"}
 BASES: tuple[Base, ...] = (
     Base("one-thread", "torch with one thread", TORCH, {**_threads(1), **_QUIET}, {"warm": True}),
-    Base("two-threads", "torch with two threads, deterministic algorithms, its first tanh done alone", TORCH,
+    Base("two-threads", "torch with two threads, deterministic algorithms, elementwise functions warmed up", TORCH,
          {**_threads(2), **_QUIET}, {"warm": True, "deterministic": True}),
     Base("workers", "torch with one thread and two loader workers", LOADERS, {**_threads(1), **_QUIET},
          {"warm": True, "workers": 2}),

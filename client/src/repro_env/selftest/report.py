@@ -29,8 +29,8 @@ class Report:
 
     @property
     def met(self) -> bool:
-        """Whether every aim is met."""
-        return all(figure.met for found in self.figures.values() for figure in found)
+        """Whether every aim is met; where nothing was judged none is."""
+        return bool(self.rows) and all(figure.met for found in self.figures.values() for figure in found)
 
     @property
     def apart(self) -> list[Row]:

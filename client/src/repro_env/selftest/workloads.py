@@ -42,12 +42,24 @@ class Results:
         return f"sha256:{self._hash.hexdigest()}"
 
 
+#: elementwise functions whose kernels MKL chooses at the first call.
+ELEMENTWISE = ("acos", "asin", "atan", "ceil", "cos", "cosh", "erf", "erfc", "erfinv", "exp", "expm1", "floor", "lgamma",
+               "log", "log10", "log1p", "log2", "reciprocal", "round", "rsqrt", "sigmoid", "sin", "sinh", "sqrt", "tan",
+               "tanh", "trunc")
+
+
+def warm_up(torch: Any) -> None:
+    """Call every elementwise function on one element, so that no two threads ask for its kernel at once."""
+    for kind in (torch.float32, torch.float64):
+        for name in ELEMENTWISE:
+            getattr(torch, name)(torch.full((1,), 0.5, dtype=kind))
+
+
 #: setting -> what torch is told; without the setting nothing is.
 SWITCHES: dict[str, Callable[[Any, Any], Any]] = {
     "threads": lambda torch, value: torch.set_num_threads(value),
     "interop": lambda torch, value: torch.set_num_interop_threads(value),
-    # Settles which kernels MKL takes, before two threads ask at once.
-    "warm": lambda torch, value: torch.tanh(torch.zeros(1)),
+    "warm": lambda torch, value: warm_up(torch),
     "deterministic": lambda torch, value: torch.use_deterministic_algorithms(value),
     "matmul": lambda torch, value: torch.set_float32_matmul_precision(value),
     "fp32": lambda torch, value: setattr(torch.backends, "fp32_precision", value),
