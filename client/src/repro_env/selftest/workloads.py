@@ -43,9 +43,9 @@ class Results:
 
 
 #: elementwise functions whose kernels MKL chooses at the first call.
-ELEMENTWISE = ("acos", "asin", "atan", "ceil", "cos", "cosh", "erf", "erfc", "erfinv", "exp", "expm1", "floor", "lgamma",
-               "log", "log10", "log1p", "log2", "reciprocal", "round", "rsqrt", "sigmoid", "sin", "sinh", "sqrt", "tan",
-               "tanh", "trunc")
+ELEMENTWISE = (
+    "acos", "asin", "atan", "ceil", "cos", "cosh", "erf", "erfc", "erfinv", "exp", "expm1", "floor", "lgamma", "log",
+    "log10", "log1p", "log2", "reciprocal", "round", "rsqrt", "sigmoid", "sin", "sinh", "sqrt", "tan", "tanh", "trunc")
 
 
 def warm_up(torch: Any) -> None:
