@@ -20,6 +20,9 @@ from .versions import release
 #: a matter that read facts show not to be used; it equals itself and is undecided against a side seen from outside.
 UNUSED = Fallback("not used")
 DEVICES = "accelerators.devices"
+#: starts of AMD's RDNA targets, and the resident threads of one compute unit, as the device table counts them. HIP
+#: counts pairs of units, with twice as many threads each.
+RDNA, RDNA_THREADS = ("gfx10", "gfx11", "gfx12"), 1024
 
 
 class Acting(NamedTuple):
@@ -59,9 +62,13 @@ def _acting(device: dict[str, Any]) -> Acting:
     threads = _stated(device, "threads_per_sm") or told.threads_per_sm
     if threads is None and capability:
         threads = threads_per_sm("nvidia", capability)
+    sm_count = _stated(device, "sm_count")
+    if sm_count is None and told.sm_count is not None:
+        sm_count = told.sm_count
+        threads = RDNA_THREADS if (gfx_target or "").startswith(RDNA) else threads
     mig = device.get("mig_profile", {"unread": "not-recorded"})
     return Acting(vendor, told.model or _stated(device, "name"), capability, gfx_target,
-                  _stated(device, "sm_count") or told.sm_count, threads, "unread" if is_unread(mig) else mig)
+                  sm_count, threads, "unread" if is_unread(mig) else mig)
 
 
 def _stated(device: dict[str, Any], name: str) -> Any:

@@ -6,16 +6,13 @@ import re
 from typing import Any
 
 from ...fingerprint.facts import is_unread
-from ..acting import DEVICES, Acting, devices, in_process, of_devices, on_gpu, using
+from ..acting import DEVICES, RDNA, RDNA_THREADS, Acting, devices, in_process, of_devices, on_gpu, using
 from ..devices import architecture as architecture_of
 from ..levels import Level, SetBy
 from ..reading import Facts, Missing
 from ..rule import AnyRule, Condition, Distinction, Fails, Fallback, show_value
 
 BLOCK = 256
-#: resident threads of one compute unit of an RDNA device. Some tools count pairs of units, of twice as many threads.
-RDNA_THREADS = 1024
-_RDNA = ("gfx10", "gfx11", "gfx12")
 DRAW = "random.largest_cuda_draw"
 _CUDNN = "NVIDIA cuDNN documentation, Reproducibility: no routine is bitwise reproducible across architectures"
 _CUBLAS = "NVIDIA cuBLAS documentation, Results Reproducibility: same architecture and same number of SMs"
@@ -63,7 +60,7 @@ def units(device: Acting) -> int | None:
         return device.sm_count
     if not device.gfx_target or device.sm_count is None:
         return None
-    if not device.gfx_target.startswith(_RDNA):
+    if not device.gfx_target.startswith(RDNA):
         return device.sm_count
     return None if device.threads_per_sm is None else device.sm_count * device.threads_per_sm // RDNA_THREADS
 

@@ -17,7 +17,8 @@ class Kind(NamedTuple):
     """How a difference in one library counts.
 
     ``parts`` are those of a version that the library itself reports. ``one_form`` says that what is installed and what
-    is loaded are written alike, so that one can stand for the other.
+    is loaded are written alike, so that one can stand for the other. ``optional`` libraries are loaded by programs that
+    ask for them alone: what a stack has installed of them says nothing until one does.
     """
 
     name: str
@@ -28,6 +29,7 @@ class Kind(NamedTuple):
     source: str
     parts: int = 3
     one_form: bool = False
+    optional: bool = False
 
 
 def _anywhere(project: Projection) -> Projection:
@@ -52,18 +54,18 @@ KINDS = (
     Kind("cusolver", "cuSOLVER", Level.BITWISE, on_gpu, _KERNELS, _PROMISE, one_form=True),
     Kind("cusparse", "cuSPARSE", Level.BITWISE, on_gpu, _KERNELS, _PROMISE, one_form=True),
     Kind("nccl", "NCCL", Level.CURVE, distributed, "reductions over ranks may add in another order",
-         "Megatron-LM documentation, deterministic training", one_form=True),
-    Kind("nvjitlink", "nvJitLink", Level.BITWISE, on_gpu, "kernels linked at run time", _PROMISE),
-    Kind("nvrtc", "NVRTC", Level.BITWISE, on_gpu, "kernels compiled at run time", _PROMISE),
+         "Megatron-LM documentation, deterministic training", one_form=True, optional=True),
+    Kind("nvjitlink", "nvJitLink", Level.BITWISE, on_gpu, "kernels linked at run time", _PROMISE, optional=True),
+    Kind("nvrtc", "NVRTC", Level.BITWISE, on_gpu, "kernels compiled at run time", _PROMISE, optional=True),
     Kind("triton", "Triton", Level.BITWISE, on_gpu, "compiled kernels contract and order operations otherwise",
-         "torch._inductor compiles through Triton"),
+         "torch._inductor compiles through Triton", optional=True),
     Kind("hip_runtime", "HIP runtime", Level.BITWISE, on_gpu, "kernels are chosen by the libraries above it",
          "ROCm HIP documentation"),
     Kind("rocblas", "rocBLAS", Level.CURVE, on_gpu, _KERNELS, "ROCm rocBLAS documentation"),
     Kind("hipblaslt", "hipBLASLt", Level.CURVE, on_gpu, _KERNELS, "ROCm hipBLASLt documentation"),
     Kind("miopen", "MIOpen", Level.CURVE, on_gpu, _KERNELS, "ROCm MIOpen documentation"),
     Kind("rccl", "RCCL", Level.CURVE, distributed, "reductions over ranks may add in another order",
-         "ROCm RCCL documentation"),
+         "ROCm RCCL documentation", optional=True),
     Kind("mkl", "MKL", Level.CURVE, _anywhere, "matrix products, exp, tanh and FFT run other code",
          "Intel oneMKL documentation, Conditional Numerical Reproducibility", 2),
     Kind("onednn", "oneDNN", Level.CURVE, _anywhere, "convolutions and half-precision products run other code",
@@ -122,8 +124,9 @@ def _rules_of(kind: Kind) -> tuple[AnyRule, ...]:
             source=(kind.source,), subsumes=subsumes, project=version_of(kind, fact),
             capture_how="run the program under `repro-env run`" if fact == "loaded"
             else "run `repro-env capture` in the job's environment")
+    of_machine = not kind.optional and kind.name not in LINKED_IN
     return (rule("loaded", "loaded", SetBy.PROGRAM, (f"{slug}-installed",)),
-            rule("installed", "installed", SetBy.PROGRAM if kind.name in LINKED_IN else SetBy.MACHINE, ()))
+            rule("installed", "installed", SetBy.MACHINE if of_machine else SetBy.PROGRAM, ()))
 
 
 def mismatch(facts: Facts, name: str, title: str) -> Fails | None:
