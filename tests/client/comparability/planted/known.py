@@ -47,27 +47,32 @@ def blas(version: str, **facts: Any) -> Planted:
     return both("cpu", **{**NUMPY_ONLY, "libraries.openblas": library(version), **facts})
 
 
+def with_torch(version: str, cuda: str, cudnn: str | None, **facts: Any) -> Planted:
+    """A GPU program whose torch, CUDA, cuDNN and NumPy belong together."""
+    return both("h100", **{TORCH: version, CUDA: cuda, "libraries.cudnn": library(cudnn) if cudnn else None,
+                           "frameworks.numpy": framework("1.26.4"), **facts})
+
+
 VOLTA_HALF = {DEVICES: VOLTA, ARCH: ["sm_70"], "precision.autocast": "float16"}
 ZERO_2 = {"layout.sharding": "zero-2"}
 WRONG: dict[str, Planted] = {
     "known-wrong-build": gpu("frameworks.torch.build", "conda", "wheel", **FALCON),
     "known-gtx16-half": gpu("precision.autocast", None, "float16", **{DEVICES: GTX1650}),
     "known-torch-1.8-pip-pascal": both("h100", **FALCON),
-    "known-torch-1.7-cuda-11.0-pascal": both(
-        "h100", **{**FALCON, TORCH: "1.7.1", CUDA: "11.0"}),
+    "known-torch-1.7-cuda-11.0-pascal": with_torch("1.7.1", "11.0", None, **{DEVICES: PASCAL, ARCH: ["sm_60"]}),
     "known-cublas-9-tall": gpu("libraries.cublas", library("9.2.0"), library("9.0.0"),
                                **{DEVICES: PASCAL, ARCH: ["sm_60"]}),
     "known-cublas-10.1-half-volta": gpu("precision.autocast", None, "float16",
                                         **{DEVICES: VOLTA, ARCH: ["sm_70"], TORCH: "1.6.0", CUDA: "10.1"}),
-    "known-cudnn-7-cuda-8-volta": both(
-        "h100", **{**VOLTA_HALF, "precision.autocast": None, CUDA: "8.0", "libraries.cudnn": library("7.0.4")}),
-    "known-cudnn-7.6-conv3d-half": both("h100", **VOLTA_HALF, **{"libraries.cudnn": library("7.6.5")}),
-    "known-sdpa-2.1-memory-efficient": both("h100", **{TORCH: "2.1.2+cu121"}),
+    "known-cudnn-7-cuda-8-volta": with_torch("0.4.1", "8.0", "7.0.4", **{**VOLTA_HALF, "precision.autocast": None}),
+    "known-cudnn-7.6-conv3d-half": with_torch("1.5.1", "10.2", "7.6.5", **VOLTA_HALF),
+    "known-sdpa-2.1-memory-efficient": with_torch("2.1.2+cu121", "12.1", "8.9.2"),
     "known-sdpa-2.5.0-cudnn": both("h100", **{TORCH: "2.5.0+cu124"}, **LOOSE),
-    "known-sdpa-2.11-cudnn-hopper": both("h100", **{TORCH: "2.13.0+cu130"}, **LOOSE),
-    "known-cudnn-attention-b200": both("h100", **{DEVICES: B200, CUDA: "12.8", ARCH: ["sm_100"],
-                                                  TORCH: "2.11.0+cu128"}, **LOOSE),
-    "known-compile-2.10-layer-norm": both("h100", **{TORCH: "2.10.0+cu124", "model.compile": True}),
+    "known-sdpa-2.11-cudnn-hopper": with_torch("2.13.0+cu128", "12.8", "9.20.0", **LOOSE),
+    "known-cudnn-attention-b200": with_torch("2.11.0+cu128", "12.8", "9.19.0", **LOOSE,
+                                             **{DEVICES: B200, ARCH: ["sm_100"], "driver.kernel_module": "570.86.10",
+                                                "driver.user_libcuda": "570.86.10"}),
+    "known-compile-2.10-layer-norm": with_torch("2.10.0+cu128", "12.8", "9.10.2", **{"model.compile": True}),
     "known-xformers-0.0.16-training": both(
         "h100", **{DEVICES: cards(name="NVIDIA GeForce RTX 3090", compute_capability="8.6", sm_count=82,
                                   threads_per_sm=1536), ARCH: ["sm_86"], INSTALLED: packages(xformers="0.0.16")}),
