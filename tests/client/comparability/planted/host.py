@@ -7,6 +7,8 @@ from documents import distribution, library
 from repro_env.comparability.rules.distributions import CRITICAL
 from tests.client.comparability.planted.planting import INSTALLED, NUMPY_ONLY, POOL, Planted, cpu, gpu, packages
 
+PURE_PYTHON = {**{f"frameworks.{name}": None for name in ("torch", "numpy", "scipy", "scikit_learn")},
+               "frameworks.backend": "cpu"}
 MKL_UNDER_NUMPY = {**NUMPY_ONLY, "libraries.mkl": library("2024.1"), "threads.blas_pools": []}
 
 PLANTED: dict[str, Planted] = {
@@ -44,6 +46,7 @@ PLANTED: dict[str, Planted] = {
                         [distribution("project", "1.0", record_digest="sha256:" + "2" * 64)]),
     "os-family": cpu("system.os_family", "linux", "windows"),
     "preloaded-libraries": cpu("variables.values.LD_PRELOAD", None, "/opt/lib/libfastmath.so"),
+    "python-sum": cpu("python.version", "3.11.7", "3.12.1", **PURE_PYTHON),
     "python-minor": cpu("python.version", "3.11.7", "3.12.1"),
     "python-threading": cpu("python.free_threaded", False, True),
     "libc": cpu("system.libc", "glibc 2.36", "glibc 2.31"),

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..acting import UNUSED, present, variable
+from ..acting import UNUSED, any_imported, in_process, present, variable
 from ..levels import Level, SetBy
 from ..reading import Facts
 from ..rule import PROGRAM_QUESTIONS, AnyRule, Condition, Distinction, Fails, Projection
-from ..versions import prefix
+from ..versions import older, prefix
 
 #: libraries that only allocate memory or count; preloading them changes no result without MKL under NumPy.
 _HARMLESS_PRELOADS = ("tcmalloc", "jemalloc", "mimalloc", "libiomp5", "libomp", "libgomp", "libeatmydata", "libnuma")
@@ -18,6 +18,19 @@ def python_minor(facts: Facts) -> Any:
     """Implementation and minor version; a patch release does not act."""
     version, implementation = facts.read_all("python.version", "python.implementation")
     return f"{implementation} {prefix(version, 2)}"
+
+
+#: frameworks whose arrays a program computes with; without them it is pure Python.
+_ARRAYS = ("numpy", "torch", "jax", "tensorflow")
+
+
+def float_sum(facts: Facts) -> Any:
+    """How ``sum()`` adds floats, in programs of pure Python; array libraries add by themselves."""
+    if not in_process(facts) or any_imported(facts, _ARRAYS):
+        return UNUSED
+    version, implementation = facts.read_all("python.version", "python.implementation")
+    compensated = implementation == "cpython" and not older(version, "3.12")
+    return "adds floats with compensation" if compensated else "adds floats one by one"
 
 
 def free_threaded(facts: Facts) -> Any:
@@ -60,8 +73,9 @@ def random_hashes(facts: Facts) -> Fails | None:
 
 
 def _rule(rule_id: str, cause: str, why: str, project: Projection, *, guaranteed: Level, expected: Level, effect: str,
-          remedy: str, source: tuple[str, ...], subsumes: tuple[str, ...] = ()) -> Distinction:
-    return Distinction(id=rule_id, layer="python", cause=cause, guaranteed=guaranteed, expected=expected,
+          remedy: str, source: tuple[str, ...], subsumes: tuple[str, ...] = (), set_by: SetBy = SetBy.MACHINE
+          ) -> Distinction:
+    return Distinction(id=rule_id, layer="python", cause=cause, set_by=set_by, guaranteed=guaranteed, expected=expected,
                        possible=Level.BITWISE, why=why, effect=effect, remedy=remedy, confidence="documented",
                        source=source, subsumes=subsumes, project=project,
                        capture_how="run `repro-env capture` in the job's environment")
@@ -76,6 +90,11 @@ RULES: tuple[AnyRule, ...] = (
           guaranteed=Level.STATISTICAL, expected=Level.CURVE, remedy="unset LD_PRELOAD",
           effect="a preloaded library replaces functions, or switches the arithmetic of the process",
           source=("measured: a preloaded library built with -ffast-math changes results",)),
+    _rule("python-sum", "python", "sum() {expected} against {observed}", float_sum, guaranteed=Level.STATISTICAL,
+          expected=Level.CURVE, effect="sums of floats differ in the last bits", subsumes=("python-minor",),
+          set_by=SetBy.PROGRAM,
+          remedy="use Python versions on one side of 3.12, or math.fsum()",
+          source=("Python 3.12 release notes: sum()", "measured: Python 3.8 and 3.11 agree, 3.12 differs")),
     _rule("python-minor", "python", "Python {expected} against {observed}", python_minor,
           guaranteed=Level.STATISTICAL, expected=Level.BITWISE,
           effect="sums, sets and the random module of pure Python may differ; array code does not",
