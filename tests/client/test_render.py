@@ -120,7 +120,7 @@ def test_what_moves_together_with_the_declared_is_named_by_its_number() -> None:
     rows = (reason("a"), reason("b"), *(reason(f"r{number}") for number in range(5)))
     mixed = tuple(Confound(rule, f"{rule}: 4 against 8", ("seed", "code")) for rule in ("a", "b", "r4"))
     text = render_text(verdict(reasons=rows, varied=(VARIED,), confounds=mixed), columns=300)
-    assert "- 1 and 2: a difference between the results may be the doing of these as well as of seed and code" in text
+    assert "- a difference between the results may be due to 1 and 2 as well as to seed and code;" in text
     assert "  - r4: 4 against 8" in text
 
 

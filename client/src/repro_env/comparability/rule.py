@@ -54,7 +54,7 @@ RUN_IT = "run the program under `repro-env run`"
 STATE_IT = ("the program did not tell it: state what you know with `repro-env run --declare NAME=VALUE`, or look up "
             "what settles it with `repro-env explain RULE`")
 #: where both sides were read and only the effect of what differs is not known.
-SAME_IT = "one side sets or loads something that the other does not, and its effect is not known: make it the same"
+SAME_IT = "make equal what one side sets or loads and the other does not: its effect is not known"
 
 
 @dataclass(frozen=True)

@@ -32,6 +32,7 @@ _NOTHING_GUARANTEED = "nothing, for what stands between them"
 _ALL_GUARANTEED = "all of that, whatever the program does"
 _STACK_GUARANTEED = "all of that, as far as the stacks decide it"
 _NOTHING_AGAINST = "the same bits: nothing that was read stands against it"
+_AS_EXPECTED = "the same bits, as expected"
 _UNTOUCHED = "the same bits, if what was found does not touch the program"
 _NO_MORE = "no more than that, whatever the program does"
 #: the word under which a comparison of stacks lists what differs in the program.
@@ -120,7 +121,10 @@ def _guaranteed(verdict: Verdict) -> str:
 def _possible(verdict: Verdict) -> str:
     """Return the best that can be hoped for, against what is expected."""
     if verdict.possible is Level.BITWISE:
-        return _NOTHING_AGAINST if verdict.expected is Level.BITWISE else _UNTOUCHED
+        if verdict.expected < Level.BITWISE:
+            return _UNTOUCHED
+        found = any(reason.guaranteed < Level.BITWISE for reason in verdict.reasons)
+        return _AS_EXPECTED if found else _NOTHING_AGAINST
     return _NO_MORE if verdict.possible is verdict.expected else f"at best {MEANING[verdict.possible]}"
 
 
@@ -137,8 +141,10 @@ def _differences(main: list[Reason], reasons: tuple[Reason, ...]) -> Section:
 
 
 def _remains(reason: Reason) -> str:
-    expected, guaranteed = reason.expected_level.word, reason.guaranteed.word
-    return f"leaves {expected}" if expected == guaranteed else f"leaves {expected}, guarantees only {guaranteed}"
+    if reason.expected_level is reason.guaranteed:
+        return f"leaves {reason.guaranteed.word}"
+    least = "nothing" if reason.guaranteed is Level.NONE else f"only {reason.guaranteed.word}"
+    return f"expected {reason.expected_level.word}, {least} guaranteed"
 
 
 def _folded(reason: Reason, reasons: tuple[Reason, ...]) -> tuple[tuple[str, str], ...]:
@@ -158,7 +164,7 @@ def _folded(reason: Reason, reasons: tuple[Reason, ...]) -> tuple[tuple[str, str
 
 def _more_differences(main: list[Reason]) -> Section:
     further = main[MAX_REASONS:]
-    points = tuple(Point(f"{_said(reason)} ({reason.rule}, leaves {reason.expected_level.word})")
+    points = tuple(Point(f"{_said(reason)} ({reason.rule}; {_remains(reason)})")
                    for reason in further[:MAX_SHORT_REASONS])
     return Section("Also different", points, rest=_rest(len(further) - MAX_SHORT_REASONS))
 
@@ -171,9 +177,8 @@ def _confounds(confounds: tuple[Confound, ...], numbers: dict[str, int]) -> Sect
     if numbered:
         words = _and(list(dict.fromkeys(word for item in confounds for word in item.moves_with)))
         points.insert(0, Point(
-            f"{_and([str(number) for number in numbered])}: a difference between the results may be the doing of "
-            f"{'it' if len(numbered) == 1 else 'these'} as well as of {words}; make equal what is not varied on "
-            "purpose, or change one thing at a time"))
+            f"a difference between the results may be due to {_and([str(number) for number in numbered])} as well as "
+            f"to {words}; make equal what is not varied on purpose, or change one thing at a time"))
     return Section("Moves together with what differs on purpose", tuple(points),
                    rest=_rest(len(told) - MAX_SHORT_REASONS))
 
