@@ -4,19 +4,22 @@ from __future__ import annotations
 
 from typing import Any
 
-from documents import h100, library
+from documents import framework, h100, library
 
 from repro_env.comparability.rules.libraries import KINDS
 from tests.client.comparability.planted.planting import DEVICES, NCCL, OLD, ROCM, Planted, cards, cpu, gpu
 
 #: in the process what is loaded stands for what is installed.
 FROM_OUTSIDE = frozenset(f"{kind.name.replace('_', '-')}-installed" for kind in KINDS if kind.one_form)
+CU124 = framework("2.5.1+cu124", cuda_build="12.4", arch_list=["sm_80", "sm_90"])
 MI300X = {**h100(), "vendor": "amd", "name": "AMD Instinct MI300X", "compute_capability": None, "gfx_target": "gfx942",
           "sm_count": 304, "form_factor": "OAM"}
 RX7900 = {**MI300X, "name": "AMD Radeon RX 7900 XTX", "gfx_target": "gfx1100", "sm_count": 48, "form_factor": None}
-AMD = {**ROCM, DEVICES: [MI300X], "frameworks.torch.arch_list": ["gfx942", "gfx1100"]}
+ROCM_TORCH = framework("2.5.1+rocm6.2", rocm_build="6.2", arch_list=["gfx942", "gfx1100"])
+AMD = {**ROCM, DEVICES: [MI300X], "frameworks.torch": ROCM_TORCH, "libraries.cudnn": None}
 RADEON = {**AMD, DEVICES: [RX7900]}
-TWO_KINDS = [*cards(), *cards(name="NVIDIA A100-SXM4-80GB", compute_capability="8.0", sm_count=108)]
+A100 = cards(name="NVIDIA A100-SXM4-80GB", compute_capability="8.0", sm_count=108)
+TWO_KINDS = [*cards(), *A100]
 M2 = {**h100(), "vendor": "apple", "name": "Apple M2", "compute_capability": None, "sm_count": 10,
       "threads_per_sm": None, "form_factor": None}
 MAC = {"frameworks.backend": "mps", DEVICES: [M2], "system.os_name": "macOS 14.5"}
@@ -28,12 +31,10 @@ PLANTED: dict[str, Planted] = {
     "cuda-older-than-gpu": gpu("frameworks.torch.cuda_build", "12.4", "11.3"),
     "backend-maturity": cpu("frameworks.backend", "cpu", "mps"),
     "backend": gpu("frameworks.backend", "cuda", "xpu"),
-    "gpu-vendor": gpu(DEVICES, cards(), [*cards(), {**h100(), "vendor": "amd", "gfx_target": "gfx942",
-                                                   "compute_capability": "9.0"}],
-                      **{"frameworks.torch.arch_list": ["sm_90", "gfx942"]}),
+    "gpu-vendor": gpu(DEVICES, cards(), [*cards(), MI300X], **{"frameworks.torch.arch_list": ["sm_90", "gfx942"]}),
     "rng-launch-geometry": gpu(DEVICES, cards(), cards(threads_per_sm=1536)),
-    "gpu-architecture": gpu(DEVICES, cards(), cards(name="NVIDIA A100-SXM4-80GB", compute_capability="8.0"),
-                            **{"precision.allow_tf32_matmul": None}),
+    "gpu-architecture": gpu(DEVICES, cards(), A100,
+                            **{"precision.allow_tf32_matmul": None, "random.largest_cuda_draw": 1000}),
     "mig-profile": gpu(DEVICES, cards(mig_profile="3g.40gb", sm_count=60), cards(mig_profile="4g.40gb", sm_count=60)),
     "gpu-sm-count": gpu(DEVICES, cards(), cards(sm_count=114), **{"random.largest_cuda_draw": 1000}),
     "gpu-model": gpu(DEVICES, cards(), cards(name="NVIDIA H200")),
@@ -46,7 +47,8 @@ PLANTED: dict[str, Planted] = {
     "rocm-tf32": gpu("variables.values.HIPBLASLT_ALLOW_TF32", None, "1", **AMD,
                      **{"precision.allow_tf32_matmul": True}),
     "rocm-fused-attention": gpu("variables.values.TORCH_ROCM_AOTRITON_ENABLE_EXPERIMENTAL", None, "1", **RADEON),
-    "rocm-strict-holes": gpu("frameworks.torch.version", "2.1.0", "2.1.0", **AMD),
+    "rocm-strict-holes": gpu("frameworks.numpy", framework("1.26.4"), framework("1.26.4"), **{
+        **AMD, "frameworks.torch": {**ROCM_TORCH, "version": "2.1.0+rocm6.2"}}),
     "macos-release": gpu("system.os_name", "macOS 14.5", "macOS 15.1", **{**MAC, "system.os_name": None}),
     "mps-switches": gpu("variables.values.PYTORCH_MPS_FAST_MATH", None, "1", **MAC),
     "mps-strict-holes": gpu("determinism.warn_only", False, False, **MAC),
@@ -63,7 +65,7 @@ PLANTED: dict[str, Planted] = {
     "unvetted-kernels": gpu("libraries.unvetted_kernels", ["kernel.so@0a"], ["kernel.so@0b"]),
     "library-not-the-installed": gpu("libraries.cudnn.conflicts", [], ["not-installed"]),
     "library-conflicts": gpu("libraries.cudnn.conflicts", [], ["two-copies"]),
-    "cuda-build": gpu("frameworks.torch.cuda_build", "12.4", "12.6"),
+    "cuda-build": gpu("frameworks.torch", CU124, {**CU124, "version": "2.5.1+cu126", "cuda_build": "12.6"}),
     "driver-compiles": gpu("driver.user_libcuda", "550.54.15", "535.86.10",
                            **{"frameworks.torch.arch_list": ["sm_80", "compute_80"]}),
 }
