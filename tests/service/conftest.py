@@ -47,9 +47,15 @@ class Api:
     def get(self, path: str, **query: Any) -> httpx.Response:
         return self.request("GET", path, params=query or None)
 
-    def put(self, path: str, body: Any) -> httpx.Response:
+    def put(self, path: str, body: Any, **headers: str) -> httpx.Response:
+        return self._with_body("PUT", path, body, headers)
+
+    def post(self, path: str, body: Any) -> httpx.Response:
+        return self._with_body("POST", path, body, {})
+
+    def _with_body(self, method: str, path: str, body: Any, headers: dict[str, str]) -> httpx.Response:
         content = body if isinstance(body, bytes) else json.dumps(body).encode()
-        return self.request("PUT", path, content=content, headers=JSON)
+        return self.request(method, path, content=content, headers={**JSON, **headers})
 
     def send(self, document: Document) -> httpx.Response:
         return self.put(f"/v1/observations/{document['capture']['observation_id']}", document)

@@ -34,12 +34,20 @@ def test_every_route_answers_problems(api):
         bad = re.sub(r"\{[^}]*\}", "%20", path)
         unknown = re.sub(r"\{[^}]*\}", "unknown", path.replace("{digest}", "sha256:" + "0" * 64))
         for target in (bad, unknown):
-            answer = api.put(target, b"{") if method == "PUT" else api.get(target)
+            answer = api.get(target) if method == "GET" else api.request(
+                method, target, content=b"{", headers={"Content-Type": "application/json"})
             assert answer.status_code < 300 or is_problem(answer), (method, target, answer.text)
         refused = api.request("DELETE", unknown)
         assert refused.status_code == 405, path
         assert is_problem(refused)
         assert refused.headers["allow"]
+
+
+def test_a_refused_method_is_answered_with_all_that_the_path_takes(api):
+    for path, methods in api.get("/openapi.json").json()["paths"].items():
+        target = re.sub(r"\{[^}]*\}", "1", path.replace("{digest}", "sha256:" + "0" * 64))
+        told = api.request("DELETE", target).headers["allow"]
+        assert told.split(", ") == sorted(method.upper() for method in methods), path
 
 
 def test_every_documented_error_of_a_route_is_a_problem(api):

@@ -33,6 +33,7 @@ def create_app(settings: Settings) -> FastAPI:
                   openapi_url="/openapi.json", redirect_slashes=False)
     app.state.storage = storage
     app.state.settings = settings
+    app.state.routes = [route for router in ROUTERS for route in router.routes]
     problems.install(app)
     for router in ROUTERS:
         app.include_router(router)

@@ -6,7 +6,6 @@ distinct one once. A policy holds between runs of its project alone, so the othe
 
 from __future__ import annotations
 
-import json
 import threading
 from collections import Counter
 from collections.abc import Iterable
@@ -124,14 +123,8 @@ def _folded(session: Session, run: Run, level: Level, part: Part) -> ColumnEleme
     for vector, scope, _, folded in _groups(session, run, level, part):
         if folded.key is not None and folded.key == own[_meets(run, scope)]:
             same[scope].append(vector)
-    return or_(*(and_(Run.scope == scope.value, Run.compare_vector.in_(_listed(found)))
+    return or_(*(and_(Run.scope == scope.value, Run.compare_vector.in_(queries.listed(found)))
                  for scope, found in same.items()))
-
-
-def _listed(values: list[str]) -> ColumnElement[str]:
-    """Return values as one parameter, however many there are: a statement takes a limited number."""
-    rows = func.json_each(json.dumps(values)).table_valued("value")
-    return select(rows.c.value).scalar_subquery()
 
 
 def _indexed(run: Run, level: Level) -> ColumnElement[bool]:

@@ -58,6 +58,11 @@ class InForce:
         except InvalidDocument as error:
             raise Refusal(problems.INVALID_REQUEST, error.problem, field="vary") from error
 
+    @property
+    def terms(self) -> dict[str, Any]:
+        """What the policy says, as it is sent; nothing where there is none."""
+        return {} if self.policy is NO_POLICY else self.policy.to_json()
+
     def to_json(self) -> dict[str, Any]:
         """Return what answers say of it."""
         return {"project": self.project, "version": self.version, "name": self.policy.name,

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from fastapi import FastAPI, Request
@@ -17,6 +17,7 @@ from sqlalchemy.exc import OperationalError
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 from starlette.responses import Response
+from starlette.routing import Match, Route
 
 from .errors import ProblemType, Refusal
 
@@ -79,6 +80,8 @@ WRONG_METHOD = ProblemType("method-not-allowed", 405, "The resource does not tak
                            "the Allow header lists the methods it takes")
 UNAVAILABLE = ProblemType("storage-unavailable", 503, "The database does not take the request now",
                           "send it again later; look at free disk space and permissions of the data folder")
+BUSY = ProblemType("busy", 503, "The service is busy with large comparisons",
+                   "send it again later, or ask for fewer runs")
 INTERNAL = ProblemType("internal-error", 500, "The service failed on this request",
                        "its log has the cause; the request changed nothing")
 OTHER = ProblemType("refused", 400, "The request is refused", "/openapi.json describes the API")
@@ -114,7 +117,8 @@ def install(app: FastAPI) -> None:
 
 async def on_refusal(request: Request, error: Refusal) -> Response:
     """Answer what a handler refused."""
-    return problem(error.kind, error.detail, instance=request.url.path, field=error.field)
+    later = {"Retry-After": RETRY_AFTER_S} if error.kind.status == UNAVAILABLE.status else None
+    return problem(error.kind, error.detail, instance=request.url.path, field=error.field, headers=later)
 
 
 async def on_invalid_document(request: Request, error: InvalidDocument) -> Response:
@@ -135,7 +139,16 @@ async def on_http_exception(request: Request, error: HTTPException) -> Response:
     """Answer what routing refused: unknown routes and methods."""
     kind = {404: NOT_FOUND, 405: WRONG_METHOD}.get(error.status_code, OTHER)
     detail = f"{request.method} {request.url.path}: {error.detail}"
-    return problem(kind, detail, instance=request.url.path, status=error.status_code, headers=error.headers)
+    headers = {**(error.headers or {}), **({"Allow": allowed(request)} if kind is WRONG_METHOD else {})}
+    return problem(kind, detail, instance=request.url.path, status=error.status_code, headers=headers)
+
+
+def allowed(request: Request) -> str:
+    """Return the methods that the path takes: several routes can share one."""
+    known: Sequence[Route] = request.app.state.routes
+    found = {method for route in known if route.matches(request.scope)[0] is not Match.NONE
+             for method in route.methods or ()}
+    return ", ".join(sorted(found))
 
 
 async def on_storage_error(request: Request, error: OperationalError) -> Response:

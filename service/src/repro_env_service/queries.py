@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from repro_env.comparability.levels import Level, Scope
-from sqlalchemy import ColumnElement, Select, func, literal, select
+from sqlalchemy import ColumnElement, ScalarSelect, Select, func, literal, select
 from sqlalchemy.orm import Session
 
 from .tables import Observation, Run, VectorClass, VectorLack
@@ -86,6 +87,12 @@ def runs_on_stack(session: Session, digest: str, limit: int) -> tuple[int, tuple
         Observation.stack_digest == digest)) or 0
     newest = session.scalars(select(Run.id).where(Run.id.in_(on_stack)).order_by(Run.number.desc()).limit(limit))
     return count, tuple(newest)
+
+
+def listed(values: Sequence[str]) -> ScalarSelect[str]:
+    """Return values as one parameter, however many there are: a statement takes a limited number."""
+    rows = func.json_each(json.dumps(values)).table_valued("value")
+    return select(rows.c.value).scalar_subquery()
 
 
 def _scopes_met(run: Run) -> tuple[str, ...]:

@@ -26,13 +26,22 @@ RULES_IN_FORCE = f"{RULESET}+" + digest_bytes(encode(
 def store(session: Session, vector: Vector, question: Question) -> str:
     """Store ``vector`` if it is new, with its classes and lacks; return its digest."""
     text = to_text(vector)
-    digest = digest_bytes(f"{RULES_IN_FORCE} {question.value} {text}".encode())
+    digest = _digest(text, question)
     if session.get(tables.Vector, digest) is None:
         session.execute(insert(tables.Vector).values(
             digest=digest, ruleset=RULES_IN_FORCE, question=question.value, content=zlib.compress(text.encode())))
         if question is Question.COMPARE:
             store_classes(session, digest, vector)
     return digest
+
+
+def digest_of(vector: Vector, question: Question) -> str:
+    """Return the digest under which ``vector`` is stored, or would be."""
+    return _digest(to_text(vector), question)
+
+
+def _digest(text: str, question: Question) -> str:
+    return digest_bytes(f"{RULES_IN_FORCE} {question.value} {text}".encode())
 
 
 def store_classes(session: Session, digest: str, vector: Vector) -> None:

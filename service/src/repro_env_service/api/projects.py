@@ -10,7 +10,7 @@ from repro_env.comparability.levels import Level, Question
 from repro_env.comparability.rules import RULESET
 from starlette.concurrency import run_in_threadpool
 
-from .. import answers, baselines, policies, problems
+from .. import answers, baselines, policies, policy_answers, problems
 from ..baselines import Baseline
 from ..errors import Refusal
 from ..queries import MAX_PAGE
@@ -34,11 +34,11 @@ Versions = Annotated[int, Query(ge=1, le=MAX_PAGE, description="versions on one 
 IfMatch = Annotated[str | None, Header(max_length=200, description=(
     'the ETag of the version that is to be changed, as in "3"; * for any there is'))]
 _TAG = re.compile(r'"([1-9][0-9]{0,15})"', re.ASCII)
-POLICY_BODY = body_of(answers.PolicyTerms.model_json_schema())
+POLICY_BODY = body_of(policy_answers.PolicyTerms)
 
 
 @router.put("/v1/projects/{project}/baseline", response_model=answers.BaselineAnswer, responses=BODY_PROBLEMS,
-            openapi_extra=body_of(answers.BaselineRequest.model_json_schema()))
+            openapi_extra=body_of(answers.BaselineRequest))
 async def put_baseline(project: Name, body: JsonBody, storage: Database) -> dict[str, Any]:
     """Set the baseline of a project to a run or a manifest."""
     asked = request_of(answers.BaselineRequest, body)
@@ -55,8 +55,8 @@ def get_baseline(project: Name, storage: Database) -> dict[str, Any]:
         return baseline_answer(baselines.find_baseline(session, project))
 
 
-@router.put("/v1/projects/{project}/policy", response_model=answers.PolicyAnswer, openapi_extra=POLICY_BODY,
-            responses={**CHANGE_PROBLEMS, 201: {"model": answers.PolicyAnswer, "description": "a new version"}})
+@router.put("/v1/projects/{project}/policy", response_model=policy_answers.PolicyAnswer, openapi_extra=POLICY_BODY,
+            responses={**CHANGE_PROBLEMS, 201: {"model": policy_answers.PolicyAnswer, "description": "a new version"}})
 async def put_policy(project: Name, body: JsonBody, storage: Database, response: Response, if_match: IfMatch = None
                      ) -> dict[str, Any]:
     """Set the policy of a project. What is in force already stays the version it is; anything else is a new one."""
@@ -66,14 +66,14 @@ async def put_policy(project: Name, body: JsonBody, storage: Database, response:
     return policy_answer(row, response)
 
 
-@router.get("/v1/projects/{project}/policy", response_model=answers.PolicyAnswer, responses=PROBLEMS)
+@router.get("/v1/projects/{project}/policy", response_model=policy_answers.PolicyAnswer, responses=PROBLEMS)
 def get_policy(project: Name, storage: Database, response: Response) -> dict[str, Any]:
     """Give the policy of a project that is in force."""
     with storage.reading() as session:
         return policy_answer(policies.find_version(session, project), response)
 
 
-@router.get("/v1/projects/{project}/policy/versions", response_model=answers.PolicyVersions, responses=PROBLEMS)
+@router.get("/v1/projects/{project}/policy/versions", response_model=policy_answers.PolicyVersions, responses=PROBLEMS)
 def list_versions(project: Name, storage: Database, cursor: Cursor = None, limit: Versions = 50) -> dict[str, Any]:
     """List the versions of a project's policy, newest first."""
     with storage.reading() as session:
@@ -84,7 +84,7 @@ def list_versions(project: Name, storage: Database, cursor: Cursor = None, limit
             "next": address if following is not None else None}
 
 
-@router.get("/v1/projects/{project}/policy/versions/{version}", response_model=answers.PolicyAnswer,
+@router.get("/v1/projects/{project}/policy/versions/{version}", response_model=policy_answers.PolicyAnswer,
             responses=PROBLEMS)
 def get_version(project: Name, version: Version, storage: Database, response: Response) -> dict[str, Any]:
     """Give one version of a project's policy."""

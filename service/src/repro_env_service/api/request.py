@@ -135,6 +135,18 @@ def request_of(model: type[Model], body: bytes) -> Model:
         raise RequestValidationError([{**row, "loc": ("body", *row["loc"])} for row in rows]) from error
 
 
-def body_of(schema: dict[str, Any]) -> dict[str, Any]:
-    """Return how the OpenAPI document tells a body that a route reads itself."""
-    return {"requestBody": {"required": True, "content": {"application/json": {"schema": schema}}}}
+def body_of(model: type[BaseModel]) -> dict[str, Any]:
+    """Return how the OpenAPI document tells a body that a route reads itself; what the model refers to is put in."""
+    schema = model.model_json_schema()
+    told = _put_in(schema, schema.pop("$defs", {}))
+    return {"requestBody": {"required": True, "content": {"application/json": {"schema": told}}}}
+
+
+def _put_in(value: Any, definitions: dict[str, Any]) -> Any:
+    if isinstance(value, list):
+        return [_put_in(item, definitions) for item in value]
+    if not isinstance(value, dict):
+        return value
+    if "$ref" in value:
+        return _put_in(definitions[value["$ref"].rpartition("/")[2]], definitions)
+    return {name: _put_in(item, definitions) for name, item in value.items()}

@@ -39,8 +39,8 @@ def get_run(run_id: Name, storage: Database,
     """Give one run with all its observations."""
     with storage.reading() as session:
         run = sides.find_run(session, run_id)
-        return {**summary(run), "segments": segments_of(session, run),
-                "entries": entries_of(session, run, whole=documents == "true")}
+        entries, fillers = entries_of(session, run, whole=documents == "true")
+        return {**summary(run), "segments": segments_of(session, run), "entries": entries, "fillers": fillers}
 
 
 @router.get("/v1/runs/{run_id}/comparable", response_model=answers.ComparableAnswer, responses=PROBLEMS)
@@ -103,13 +103,15 @@ def segments_of(session: Session, run: Run) -> list[dict[str, Any]]:
             for segment in shape.segments]
 
 
-def entries_of(session: Session, run: Run, *, whole: bool) -> list[dict[str, Any]]:
-    """Return the observations of a run; parts that several share are read once."""
-    rows = session.scalars(select(Observation).where(Observation.run_id == run.id)).all()
+def entries_of(session: Session, run: Run, *, whole: bool) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """Return the observations of a run, and the prologues that fill them; parts that several share are read once."""
+    names = [row.id for row in folding.observations_of(session, run.id)]
+    rows = session.scalars(select(Observation).where(Observation.id.in_(queries.listed(names)))).all()
     shared = {digest for row in rows for digest in (row.stack_digest, row.program_digest)} if whole else set()
     parts = documents.load_parts(session, shared) if whole else {}
     ordered = sorted(rows, key=lambda row: (-1 if row.rank is None else row.rank, row.captured_at, row.id))
-    return [_entry(row, parts) for row in ordered]
+    return ([_entry(row, parts) for row in ordered if row.run_id == run.id],
+            [_entry(row, parts) for row in ordered if row.run_id != run.id])
 
 
 def _entry(row: Observation, parts: dict[str, Any]) -> dict[str, Any]:
