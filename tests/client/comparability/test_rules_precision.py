@@ -133,17 +133,6 @@ def test_the_variable_that_forbids_tf32_acts_through_each_operation() -> None:
     assert {reason.rule for reason in verdict.reasons} == {"tf32-conv", "tf32-rnn", "tf32-cudnn"}
 
 
-@pytest.mark.parametrize(("allowed", "lowered"), [(None, False), ("1", True)])
-def test_amd_lowers_products_where_a_variable_allows_it(allowed: str | None, lowered: bool) -> None:
-    card = {"vendor": "amd", "name": "AMD Instinct MI300X", "compute_capability": None, "gfx_target": "gfx942",
-            "sm_count": 304, "threads_per_sm": 2048, "mig_profile": None}
-    base = complete_document(machine="h100", **{"accelerators.devices": [card], "frameworks.backend": "rocm",
-                                                "variables.values.HIPBLASLT_ALLOW_TF32": allowed})
-    verdict = judge(Facts.of(base), Facts.of(change(base, **{"precision.fp32_cuda_matmul": "tf32",
-                                                             "precision.allow_tf32_matmul": True})))
-    assert ("tf32-matmul" in {reason.rule for reason in verdict.reasons}) is lowered
-
-
 def test_containers_of_nvidia_lower_products_by_default() -> None:
     assert default_precision(outside("A100", "2.1.0a0+41361538.nv23.06")) == "TF32 products and convolutions"
 

@@ -25,7 +25,7 @@ _FRAMEWORKS = ("torch", "jax", "tensorflow", "sklearn", "numba", "cupy")
 #: modules whose kernels do not follow torch's deterministic mode.
 _OUTSIDE_TORCH = ("jax", "tensorflow", "sklearn", "numba", "cupy", "flash_attn", "flash_attn_interface", "xformers",
                   "apex", "transformer_engine", "deepspeed", "mamba_ssm", "torch_scatter", "torch_sparse",
-                  "torch_cluster")
+                  "torch_cluster", "fla", "liger_kernel", "causal_conv1d", "bitsandbytes", "vllm", "flashinfer")
 #: modules by which ranks exchange numbers beside what torch, JAX and TensorFlow have of their own.
 _EXCHANGING = ("mpi4py.MPI", "horovod", "oneccl_bindings_for_pytorch")
 

@@ -19,8 +19,6 @@ from ..versions import local_label, older
 
 #: first compute capability with TF32 (and bfloat16) matrix units.
 AMPERE = (8, 0)
-#: starts of gfx targets whose products hipBLASLt can lower, once HIPBLASLT_ALLOW_TF32 allows it.
-LOWERING_GFX = ("gfx94", "gfx95")
 LOWERED, FULL = "TF32", "IEEE float32"
 _PAPER = "PyTorch documentation, Numerical accuracy: TensorFloat-32 on Ampere"
 _PRODUCTS = ("precision.fp32_cuda_matmul", "precision.allow_tf32_matmul", "precision.float32_matmul_precision")
@@ -30,29 +28,26 @@ _CUDNN = "precision.allow_tf32_cudnn"
 Asked = Callable[[Facts], Optional[bool]]
 
 
-def has_tf32(facts: Facts, *, products: bool = False) -> bool:
-    """Tell whether TF32 exists on any of the devices; of AMD's, for products alone, where a variable allows it.
+def has_tf32(facts: Facts) -> bool:
+    """Tell whether TF32 exists on any of the devices; AMD's have a rule of their own, other vendors have none.
 
     Raise ``Missing`` where the generation of a device is unread and no other device decides.
     """
     unknown = False
     for device in devices(facts):
         if device.vendor == "amd":
-            target = device.gfx_target or ""
-            if products and target.startswith(LOWERING_GFX) and variable(facts, "HIPBLASLT_ALLOW_TF32") == "1":
-                return True
-        elif device.capability >= AMPERE:
+            continue
+        if device.capability >= AMPERE:
             return True
-        else:
-            unknown = unknown or (not device.capability and device.vendor in (None, "nvidia"))
+        unknown = unknown or (not device.capability and device.vendor in (None, "nvidia"))
     if unknown:
         raise Missing({DEVICES: "not-reported"})
     return False
 
 
-def may_lower(facts: Facts, *, products: bool = False) -> bool:
+def may_lower(facts: Facts) -> bool:
     """Tell whether a switch has TF32 behind it: units of the device, and no variable that forbids them all."""
-    return all_hold(facts, (lambda side: has_tf32(side, products=products), lambda side: not forbidden(side)))
+    return all_hold(facts, (has_tf32, lambda side: not forbidden(side)))
 
 
 def forbidden(facts: Facts) -> bool:
@@ -60,12 +55,12 @@ def forbidden(facts: Facts) -> bool:
     return in_process(facts) and variable(facts, "NVIDIA_TF32_OVERRIDE") == "0"
 
 
-def effective(facts: Facts, *, lowered: bool, products: bool = False) -> str:
+def effective(facts: Facts, *, lowered: bool) -> str:
     """Return what a float32 switch does here: without units, or below a variable that forbids it, nothing."""
-    return LOWERED if lowered and may_lower(facts, products=products) else FULL
+    return LOWERED if lowered and may_lower(facts) else FULL
 
 
-def resolved(asked: Asked, *, products: bool = False) -> Projection:
+def resolved(asked: Asked) -> Projection:
     """Project what was asked of torch to what acts; a device without TF32 decides whatever is unread of the switch."""
     @on_gpu
     @using("torch")
@@ -73,10 +68,10 @@ def resolved(asked: Asked, *, products: bool = False) -> Projection:
         try:
             lowered = asked(facts)
         except Missing:
-            if may_lower(facts, products=products):
+            if may_lower(facts):
                 raise
             return FULL
-        return UNUSED if lowered is None else effective(facts, lowered=lowered, products=products)
+        return UNUSED if lowered is None else effective(facts, lowered=lowered)
     return project
 
 
@@ -186,7 +181,7 @@ _SET = "set torch.backends.cuda.matmul.allow_tf32 and torch.backends.cudnn.allow
 _UNSET = "set NVIDIA_TF32_OVERRIDE and TORCH_ALLOW_TF32_CUBLAS_OVERRIDE the same on both sides, or unset them"
 
 RULES: tuple[AnyRule, ...] = (
-    _rule("tf32-matmul", "matrix products in {expected} against {observed}", resolved(products_asked, products=True),
+    _rule("tf32-matmul", "matrix products in {expected} against {observed}", resolved(products_asked),
           remedy="call torch.set_float32_matmul_precision('highest') on both sides, or 'high' on both",
           source=(_PAPER, "pytorch issues 84334, 67384", _MEASURED), subsumes=("default-precision",)),
     _rule("tf32-conv", "convolutions in {expected} against {observed}", resolved(layer_asked(_LAYERS[0])),
