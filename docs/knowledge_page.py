@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from rule_pages import plain
+
 from repro_env.comparability.ignored import INERT
 from repro_env.comparability.rules import RULES_BY_ID
 
@@ -94,7 +96,7 @@ def page() -> str:
     for layer in dict.fromkeys(item.layer for item in found):
         of_layer = [item for item in found if item.layer == layer]
         lines += [f"\n## {layer}\n", "| entry | answer | by | why so | how checked |", "|---|---|---|---|---|"]
-        lines += [f"| {item.id} | {item.becomes} | {_by(item)} | {_cell(item.reason)} | {_cell(item.checked)} |"
+        lines += [f"| {item.id} | {item.becomes} | {_by(item)} | {plain(item.reason)} | {plain(item.checked)} |"
                   for item in sorted(of_layer, key=lambda item: list(DISPOSITIONS).index(item.becomes))]
     return "\n".join(lines) + "\n"
 
@@ -103,7 +105,3 @@ def _by(item: Entry) -> str:
     linked = [f"[{rule}](rules/{RULES_BY_ID[rule].layer}.md#{rule.replace('.', '')})" if rule in RULES_BY_ID else rule
               for rule in item.rules]
     return ", ".join([*linked, *(f"`{path}`" for path in item.ignored)])
-
-
-def _cell(text: str) -> str:
-    return " ".join(text.split()).replace("|", "\\|").replace("<", "\\<")

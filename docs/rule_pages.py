@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 
 from repro_env.cli import explain
@@ -54,7 +55,7 @@ def _page(layer: str) -> str:
              "[all layers](../rules.md), [what the levels mean](../levels.md).\n",
              "| rule | says, for example | what remains |", "|---|---|---|"]
     told = explain.examples()
-    lines += [f"| {_link(rule)} | {_plain(told[rule.id]['example'])} | {explain.remains(rule)} |" for rule in rules]
+    lines += [f"| {_link(rule)} | {plain(told[rule.id]['example'])} | {explain.remains(rule)} |" for rule in rules]
     for rule in rules:
         lines += ["", *_rule(rule)]
     return "\n".join(lines) + "\n"
@@ -65,9 +66,9 @@ def _rule(rule: AnyRule) -> list[str]:
     lines = [f"## {rule.id}\n"]
     said, looks = rows.pop("says", ""), rows.pop("looks at", "")
     if looks:
-        lines += [_plain(looks), ""]
+        lines += [plain(looks), ""]
     if said:
-        lines += [f"> {_plain(said)}", ""]
+        lines += [f"> {plain(said)}", ""]
     return lines + [f"- {name}: {_row(name, text)}" for name, text in rows.items()]
 
 
@@ -80,7 +81,7 @@ def _row(name: str, text: str) -> str:
     if name == "cause":
         cause, _, words = text.partition(": ")
         return f"`{cause}`, {words}"
-    return _plain(text)
+    return plain(text)
 
 
 def _enumerated(rules: Iterable[AnyRule]) -> str:
@@ -91,5 +92,8 @@ def _link(rule: AnyRule, folder: str = "") -> str:
     return f"[{rule.id}]({folder}{rule.layer}.md#{rule.id.replace('.', '')})"
 
 
-def _plain(text: str) -> str:
-    return text.replace("|", "\\|").replace("<", "\\<").replace("*", "\\*")
+def plain(text: str) -> str:
+    """Return words of rules as Markdown that shows them as they stand; what is in backticks stays code."""
+    parts = " ".join(text.split()).replace("|", "\\|").split("`")
+    return "`".join(part if index % 2 and index < len(parts) - 1 else re.sub(r"([*_<])", r"\\\1", part)
+                    for index, part in enumerate(parts))

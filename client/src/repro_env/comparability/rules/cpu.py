@@ -193,7 +193,7 @@ def forces_cpu_type(facts: Facts) -> bool:
 
 @using("torch")
 def host_branches(facts: Facts) -> Any:
-    """The same two wherever the process computed: initial values and preprocessing are made on the host."""
+    """Branches of oneDNN and MKL wherever the process computed: initial values are made on the host."""
     found = (("oneDNN", onednn_isa(facts)), ("MKL", mkl_branch(facts)))
     return [f"{name} {'not used' if branch is UNUSED else branch}" for name, branch in found]
 

@@ -52,7 +52,7 @@ onednn_fpmath = on_cpu(using_any(*WITH_ONEDNN)(fpmath))
 
 @using("torch")
 def host_products(facts: Facts) -> Any:
-    """The same two wherever the process computed: parts of a model, or its initial values, may lie on the host."""
+    """CPU arithmetic wherever the process computed: parts of a model, or its initial values, may lie on the host."""
     return [products_on_cpu(facts), fpmath(facts)]
 
 

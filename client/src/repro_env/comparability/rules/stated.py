@@ -23,7 +23,7 @@ def stated(facts: Facts) -> Any:
 
 
 def stated_of_gpu(facts: Facts) -> Any:
-    """The same for a side that computed on an accelerator."""
+    """Hardware in words, of a side that computed on an accelerator."""
     value = stated(facts)
     if value is UNUSED or facts.read("frameworks.backend") in ("cpu", None):
         return UNUSED

@@ -36,7 +36,7 @@ def torch_threads(facts: Facts) -> Any:
 
 @using("torch")
 def torch_host_threads(facts: Facts) -> Any:
-    """The same wherever it computed: initialisation and preprocessing run on the host."""
+    """Intra-op threads of torch wherever it computed: initialisation and preprocessing run on the host."""
     return present(facts.read("threads.torch_intraop"))
 
 
