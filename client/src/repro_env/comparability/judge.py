@@ -177,10 +177,15 @@ def answer_for(ends: Levels, read: Level, level: Level) -> Answer:
 
 
 def _reasons(biting: list[Found]) -> tuple[Reason, ...]:
-    """Order reasons: the strongest first, then causal order; fold those another reason implies."""
-    order = sorted(enumerate(biting), key=lambda pair: (pair[1].levels.expected, pair[1].levels.guaranteed, pair[0]))
+    """Order reasons: the strongest first, roots before what they imply, then causal order; fold the implied.
+
+    A suspicion is no root of what lowers something.
+    """
     present = {item.rule.id for item in biting}
     implied = {lesser: item.rule.id for item in biting for lesser in item.rule.subsumes if lesser in present}
+    follows = {lesser for item in biting if item.levels.guaranteed < Level.BITWISE for lesser in item.rule.subsumes}
+    order = sorted(enumerate(biting), key=lambda pair: (
+        pair[1].levels.expected, pair[1].rule.id in follows, pair[1].levels.guaranteed, pair[0]))
     return tuple(_reason(item, implied.get(item.rule.id)) for _, item in order)
 
 
