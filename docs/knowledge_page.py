@@ -12,7 +12,7 @@ from typing import Any
 from rule_pages import plain
 
 from repro_env.comparability.ignored import INERT
-from repro_env.comparability.rules import RULES_BY_ID
+from repro_env.comparability.rules import RULES_BY_ID, declared
 
 FOLDER = Path(__file__).parent / "knowledge"
 #: how many entries the research has.
@@ -82,7 +82,8 @@ SPECIAL = ("driver.kernel_module", "driver.user_libcuda", "accelerators.devices"
 
 
 def _listed_as_ignored(path: str) -> bool:
-    return path in INERT or path in SPECIAL or path.startswith("variables.values")
+    return path in INERT or path in SPECIAL or path.startswith("variables.values") or (
+        path.removeprefix("declared.values.") in declared.INERT)
 
 
 def page() -> str:
