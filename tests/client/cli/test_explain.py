@@ -49,12 +49,18 @@ def test_a_name_of_a_cause_and_of_a_layer_is_told_as_both(repro_env: Run) -> Non
     assert "layer driver:" in told
 
 
+def test_a_rule_that_shares_its_name_with_a_cause_is_told_first(repro_env: Run) -> None:
+    told = repro_env("explain", "seed").out
+    assert told.startswith("seed (program)\n")
+    assert "\ncause seed: another seed\n" in told
+
+
 def test_a_cause_that_no_rule_has_is_told_as_such() -> None:
     assert "Nothing that is judged today" in explain.overview("cause sampling: x", [], 80)
 
 
 @pytest.mark.parametrize(("name", "near"), [("torch-thread", "torch-threads"), ("thread_cont", "thread_count"),
-                                            ("precison", "precision"), ("tf32", "tf32-")])
+                                            ("precison", "precision"), ("TF32", "tf32-")])
 def test_a_wrong_name_is_answered_with_the_nearest(name: str, near: str, repro_env: Run) -> None:
     done = repro_env("explain", name)
     assert (done.code, done.out, len(done.lines)) == (64, "", 1)

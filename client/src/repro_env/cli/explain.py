@@ -31,7 +31,7 @@ MAX_READS = 8
 
 def main(values: dict[str, Any]) -> int:
     """Print what is known under each name."""
-    found = [_find(name, "explain") for name in values["arguments"]]
+    found = [part for name in values["arguments"] for part in _find(name)]
     if values.get("json"):
         import json
 
@@ -47,26 +47,26 @@ def rule_of(name: str, command: str) -> AnyRule:
     """Return the rule ``name``; raise ``UsageError`` for what is none, with the nearest."""
     from ..comparability.rules import RULES_BY_ID
 
-    title, rules = _find(name, command)
-    if title is not None:
+    if name not in RULES_BY_ID:
         raise _unknown(name, command, list(RULES_BY_ID), "rule")
-    return rules[0]
+    return RULES_BY_ID[name]
 
 
-def _find(name: str, command: str) -> tuple[str | None, list[AnyRule]]:
+def _find(name: str) -> list[tuple[str | None, list[AnyRule]]]:
     """Return the rules that ``name`` stands for, titled where it is a cause or a layer; raise ``UsageError``."""
     from ..comparability.causes import CAUSES
     from ..comparability.layers import LAYERS
     from ..comparability.rules import RULES, RULES_BY_ID
 
-    if name in RULES_BY_ID:
-        return None, [RULES_BY_ID[name]]
     layers = {rule.layer for rule in RULES}
     titles = [f"cause {name}: {CAUSES[name]}"] if name in CAUSES else []
     titles += [f"layer {name}: {LAYERS.get(name, name)}"] if name in layers else []
-    if not titles:
-        raise _unknown(name, command, [*RULES_BY_ID, *CAUSES, *layers], "rule, cause or layer")
-    return "\n".join(titles), [rule for rule in RULES if name in (rule.cause, rule.layer)]
+    found: list[tuple[str | None, list[AnyRule]]] = [(None, [RULES_BY_ID[name]])] if name in RULES_BY_ID else []
+    if titles:
+        found.append(("\n".join(titles), [rule for rule in RULES if name in (rule.cause, rule.layer)]))
+    if not found:
+        raise _unknown(name, "explain", [*RULES_BY_ID, *CAUSES, *layers], "rule, cause or layer")
+    return found
 
 
 def _unknown(name: str, command: str, known: list[str], kind: str) -> Exception:
@@ -74,8 +74,9 @@ def _unknown(name: str, command: str, known: list[str], kind: str) -> Exception:
 
     from ..errors import UsageError
 
-    near = list(dict.fromkeys([*difflib.get_close_matches(name, known, 3, 0.5),
-                               *(item for item in known if name and name in item)]))[:3]
+    small = name.lower()
+    near = list(dict.fromkeys([*(item for item in known if small and small in item),
+                               *difflib.get_close_matches(small, known, 3, 0.5)]))[:3]
     return UsageError(f"{command}: there is no {kind} {name!r}" + (
         f"; near: {', '.join(near)}" if near else "; repro-env rules lists them"))
 
