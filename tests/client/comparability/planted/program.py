@@ -65,5 +65,17 @@ PLANTED: dict[str, Planted] = {
     "stopped-by-clock": Planted("cpu", {"declared.values": {"max_time": "3600"}},
                                 {"declared.values": {"max_time": "3600"}}),
 }
+#: two things that people state under a name.
+_STATED = {
+    "starting-checkpoint": ("bert-base-uncased", "bert-large-uncased"),
+    "initial-weights": ("norm 14.2107", "norm 14.2109"),
+    "tokenizer": ("cl100k_base", "o200k_base"), "image-decoder": ("pillow", "turbojpeg"),
+    "resizing": ("bilinear with antialias", "bilinear without antialias"), "sampler-seed": ("7", "8"),
+    "sample-order": ("order-51e0", "order-9a3c"), "first-batch": ("batch-07f2", "batch-b41d"),
+    "shuffle-buffer": ("a buffer of 1000", "a buffer of 10000"), "epoch-shuffling": ("yes", "no"),
+    "initial-device": ("cpu", "cuda"), "memory-format": ("contiguous", "channels-last"),
+    "optimizer-implementation": ("fused", "foreach"), "parallel-jobs": ("4", "8"), "evaluation-batch": ("32", "64"),
+    "evaluation-protocol": ("harness 0.4.2", "harness 0.4.3")}
 for _word in WORDS:
-    PLANTED[_word.id] = cpu("declared.values", {_word.names[0]: "one"}, {_word.names[0]: "another"})
+    _one, _other = _STATED.get(_word.id, ("one", "another"))
+    PLANTED[_word.id] = cpu("declared.values", {_word.names[0]: _one}, {_word.names[0]: _other})
