@@ -60,6 +60,11 @@ def headline(question: Question, scope: Scope, ends: Levels, reasons: tuple[Reas
     return "; ".join(clauses) + "."
 
 
+def of_one_run(text: str) -> str:
+    """Return the headline of a side that was held against itself: whether it would repeat is all that is asked."""
+    return f"Same run. Would it repeat? {text}"
+
+
 def _found(question: Question, scope: Scope, ends: Levels, reasons: tuple[Reason, ...],
            assumes: tuple[Assumption, ...], *, purpose: str, confounds: set[str]) -> str:
     words = _WORDS[question]

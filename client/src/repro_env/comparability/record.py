@@ -12,6 +12,7 @@ from typing import Any
 
 from ..errors import InvalidDocument
 from ..fingerprint.validate import part_digests
+from .headline import of_one_run
 from .ignored import ignored_differences
 from .judge import answer_for, judge_vectors, program_of
 from .levels import Level, Question, Scope
@@ -43,6 +44,8 @@ def judge_documents(left: Documents, right: Documents, *, question: Question = Q
         verdict = replace(verdict, varied=(*verdict.varied, *program_of(*programs)))
     if len(left) == len(right) == 1:
         verdict = replace(verdict, ignored=ignored_differences(Facts.of(left[0]), Facts.of(right[0])))
+    if names[0] and names[0] == names[1] and question is not Question.RESUME:
+        verdict = replace(verdict, headline=of_one_run(verdict.headline))
     return replace(verdict, sides=(evidence(left, names[0]), evidence(right, names[1])))
 
 
