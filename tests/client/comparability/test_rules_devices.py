@@ -273,6 +273,18 @@ class TestOtherVendors:
             assert "rocm-tf32" not in causes(judged({**AMD, DEVICES: facts[DEVICES]}, facts))
         assert "rocm-tf32" in causes(judged(AMD, {**AMD, **on}))
 
+    def test_newer_torch_says_by_its_switch_alone_whether_products_are_tf32_on_amd(self) -> None:
+        newer = {**AMD, "frameworks.torch": framework("2.9.0+rocm6.4", rocm_build="6.4", arch_list=["gfx942"])}
+        assert "rocm-tf32" in causes(judged(newer, {**newer, "precision.allow_tf32_matmul": True}))
+        asked = {"variables.values.HIPBLASLT_ALLOW_TF32": "1"}
+        assert "rocm-tf32" not in causes(judged(newer, {**newer, **asked}))
+
+    def test_attention_by_composable_kernel_is_a_hole_of_strict_mode(self) -> None:
+        asked = {**AMD, "variables.values.TORCH_ROCM_FA_PREFER_CK": "1"}
+        assert "rocm-strict-holes" in causes(judged(asked, asked))
+        without = {**asked, "determinism.sdp_mem_efficient": False}
+        assert "rocm-strict-holes" not in causes(judged(without, without))
+
     def test_fused_attention_needs_no_variable_on_data_centre_devices(self) -> None:
         asked = {"variables.values.TORCH_ROCM_AOTRITON_ENABLE_EXPERIMENTAL": "1"}
         assert "rocm-fused-attention" not in causes(judged(AMD, {**AMD, **asked}))

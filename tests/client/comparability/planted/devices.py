@@ -46,6 +46,8 @@ PLANTED: dict[str, Planted] = {
                             **{"determinism.inductor": {"max_autotune": "false"}}),
     "rocm-tf32": gpu("variables.values.HIPBLASLT_ALLOW_TF32", None, "1", **AMD,
                      **{"precision.allow_tf32_matmul": True}),
+    "rocm-tf32-convolutions": gpu("precision.allow_tf32_cudnn", False, True, **{
+        **AMD, "frameworks.torch": {**ROCM_TORCH, "version": "2.11.0+rocm6.2"}}),
     "rocm-fused-attention": gpu("variables.values.TORCH_ROCM_AOTRITON_ENABLE_EXPERIMENTAL", None, "1", **RADEON),
     "rocm-strict-holes": gpu("frameworks.numpy", framework("1.26.4"), framework("1.26.4"), **{
         **AMD, "frameworks.torch": {**ROCM_TORCH, "version": "2.1.0+rocm6.2"}}),

@@ -10,8 +10,11 @@ from ..reading import Facts, Missing
 from ..rule import AnyRule, Condition, Distinction, Fails, Projection
 from ..versions import older
 
-#: AMD's targets whose matrix units have TF32 (the data sheet of MI300; its successor dropped the format).
-WITH_TF32 = ("gfx940", "gfx941", "gfx942")
+#: AMD's targets on which hipBLASLt has products in TF32: by units of MI300, put together from bfloat16 after it.
+WITH_TF32 = ("gfx940", "gfx941", "gfx942", "gfx950")
+#: first torch whose own switch says whether products may be TF32 here (the variable included, while it was asked), and
+#: first torch that hands the switch of convolutions to MIOpen.
+TELLS, HANDS_ON_TF32 = "2.7", "2.10"
 #: targets whose fused attention torch takes without being asked.
 FUSED_ANYWAY = ("gfx90a", "gfx942")
 #: first torch that hands its determinism switch to MIOpen.
@@ -55,11 +58,27 @@ def _targets(facts: Facts) -> list[str]:
 @on_vendor("amd", "rocm")
 @using("torch")
 def products(facts: Facts) -> Any:
-    """Float32 products: TF32 where the units have it, the variable lets hipBLASLt use it, and torch asks for it."""
+    """Float32 products: TF32 where hipBLASLt has it and torch asks for it; older torch went by the variable too."""
     lowered = all_hold(facts, (
-        lambda side: asked(side, VARIABLES[0]), lambda side: any(target in WITH_TF32 for target in _targets(side)),
-        lambda side: side.read("precision.allow_tf32_matmul") is True))
+        lambda side: any(target in WITH_TF32 for target in _targets(side)),
+        lambda side: side.read("precision.allow_tf32_matmul") is True,
+        lambda side: not _torch_before(side, TELLS) or asked(side, VARIABLES[0])))
     return "TF32" if lowered else "IEEE float32"
+
+
+@on_vendor("amd", "rocm")
+@using("torch")
+def convolutions(facts: Facts) -> Any:
+    """Whether MIOpen may take TF32 for convolutions; whether it does is its own choice."""
+    allowed = all_hold(facts, (
+        lambda side: any(target in WITH_TF32 for target in _targets(side)),
+        lambda side: side.read("precision.allow_tf32_cudnn") is True,
+        lambda side: not _torch_before(side, HANDS_ON_TF32)))
+    return "TF32 allowed" if allowed else "IEEE float32"
+
+
+def _torch_before(facts: Facts, version: str) -> bool:
+    return older(facts.read("frameworks.torch.version") or "", version)
 
 
 @on_vendor("amd", "rocm")
@@ -73,14 +92,16 @@ def fused_attention(facts: Facts) -> Any:
 
 
 def holes(facts: Facts) -> Fails | None:
-    """Fail where strict mode of torch does not reach MIOpen's convolutions."""
-    found = all_hold(facts, (
-        lambda side: side.read("frameworks.backend") == "rocm",
-        lambda side: not in_process(side) or imported(side, "torch"),
-        lambda side: bool(side.read("determinism.deterministic_algorithms")
-                          or side.read("determinism.cudnn_deterministic")),
-        lambda side: older(side.read("frameworks.torch.version") or "", HANDS_OVER)))
-    return Fails(f"torch before {HANDS_OVER} does not ask MIOpen for convolutions that repeat") if found else None
+    """Fail where strict mode of torch does not reach MIOpen's convolutions, or one form of attention."""
+    strict = (lambda side: side.read("frameworks.backend") == "rocm",
+              lambda side: not in_process(side) or imported(side, "torch"),
+              lambda side: bool(side.read("determinism.deterministic_algorithms")
+                                or side.read("determinism.cudnn_deterministic")))
+    if all_hold(facts, (*strict, lambda side: _torch_before(side, HANDS_OVER))):
+        return Fails(f"torch before {HANDS_OVER} does not ask MIOpen for convolutions that repeat")
+    kernels = all_hold(facts, (*strict, lambda side: asked(side, "TORCH_ROCM_FA_PREFER_CK"),
+                               lambda side: side.read("determinism.sdp_mem_efficient") is not False))
+    return Fails("strict mode does not reach memory-efficient attention by Composable Kernel") if kernels else None
 
 
 RULES: tuple[AnyRule, ...] = (
@@ -90,7 +111,14 @@ RULES: tuple[AnyRule, ...] = (
         why="matrix products on AMD devices in {expected} against {observed}",
         effect="about 1e-3 relative a product", confidence="documented",
         remedy="set HIPBLASLT_ALLOW_TF32 and torch.backends.cuda.matmul.allow_tf32 the same on both sides",
-        source=("PyTorch documentation, Numerical accuracy", "AMD CDNA 3 instruction set: XF32"), project=products),
+        source=("pytorch pull requests 139869, 180926, 188168", "AMD CDNA 3 instruction set: XF32"), project=products),
+    Distinction(
+        id="rocm-tf32-convolutions", layer="precision", cause="precision_mode", set_by=SetBy.PROGRAM,
+        guaranteed=Level.STATISTICAL, expected=Level.BITWISE, possible=Level.BITWISE,
+        why="convolutions on AMD devices with {expected} against {observed}",
+        effect="about 1e-3 relative a convolution where MIOpen takes it", confidence="documented",
+        remedy="set torch.backends.cudnn.allow_tf32 the same on both sides",
+        source=("pytorch pull request 162943",), project=convolutions),
     Distinction(
         id="rocm-fused-attention", layer="determinism", cause="attention_implementation", set_by=SetBy.PROGRAM,
         guaranteed=Level.CURVE, expected=Level.CURVE, possible=Level.BITWISE,
@@ -101,7 +129,7 @@ RULES: tuple[AnyRule, ...] = (
     Condition(
         id="rocm-strict-holes", layer="determinism", cause="nondeterministic_kernel", set_by=SetBy.PROGRAM,
         guaranteed=Level.CURVE, expected=Level.BITWISE, possible=Level.BITWISE, why="{detail} {side}",
-        effect="gradients of convolutions differ at rounding level from run to run",
-        remedy="install torch 2.2 or later, or export MIOPEN_DEBUG_CONVOLUTION_DETERMINISTIC=1",
-        confidence="documented", source=("pytorch pull request 107028",), holds=holes),
+        effect="gradients differ at rounding level from run to run",
+        remedy="install torch 2.2 or later, and unset TORCH_ROCM_FA_PREFER_CK",
+        confidence="documented", source=("pytorch pull requests 107028, 197771",), holds=holes),
 )
