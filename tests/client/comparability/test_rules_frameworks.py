@@ -107,6 +107,10 @@ class TestJax:
         verdict = compared("h100", side, {**side, "variables.values.NVIDIA_TF32_OVERRIDE": "0"})
         assert ("jax-matmul" in rules_in(verdict)) is told
 
+    def test_widths_asked_for_by_variable_are_read_in_the_process(self) -> None:
+        side = {**JAX, "precision.jax_x64": True}
+        assert not compared("cpu", side, {**side, "variables.values.JAX_ENABLE_X64": "1"}).reasons
+
     def test_the_platform_is_read_in_the_process(self) -> None:
         assert not compared("cpu", JAX, {**JAX, "variables.values.JAX_PLATFORMS": "cpu"}).reasons
 
@@ -117,6 +121,18 @@ class TestTensorflow:
     def test_tf32_needs_a_gpu_that_has_it(self) -> None:
         old = {**TENSORFLOW, "accelerators.devices": [h100(**V100)]}
         assert not compared("h100", old, {**old, "precision.tensorflow_tf32": False}).reasons
+
+    @pytest.mark.parametrize("variables", [
+        {"variables.values.TF_ENABLE_ONEDNN_OPTS": "1"}, {"variables.values.TF_NUM_INTEROP_THREADS": "2"},
+        {"variables.values.TF_NUM_INTRAOP_THREADS": "8"}])
+    def test_what_variables_ask_for_is_read_in_the_process(self, variables: dict[str, Any]) -> None:
+        side = {**TENSORFLOW, "determinism.tensorflow_onednn": True, "threads.tensorflow_intraop": 0}
+        assert not compared("cpu", side, {**side, **variables}).reasons
+
+    def test_threads_asked_for_by_variable_act(self) -> None:
+        side = {**TENSORFLOW, "threads.tensorflow_intraop": 0}
+        assert "tensorflow-threads" in rules_in(
+            compared("cpu", side, {**side, "variables.values.TF_NUM_INTRAOP_THREADS": "2"}))
 
     def test_whether_it_compiles_is_read_in_the_process(self) -> None:
         flags = {**TENSORFLOW, "variables.values.TF_XLA_FLAGS": "--tf_xla_auto_jit=2"}

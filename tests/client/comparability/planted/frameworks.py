@@ -7,7 +7,8 @@ from documents import framework
 from tests.client.comparability.planted.planting import JAX, NUMPY_ONLY, TENSORFLOW, Planted, cpu, gpu
 
 #: rules that the process replaces by what it reads itself.
-FROM_OUTSIDE = frozenset(("tf32-override", "jax-default-prng", "jax-platforms", "default-attention"))
+FROM_OUTSIDE = frozenset(("tf32-override", "jax-default-prng", "jax-platforms", "default-attention", "jax-precision",
+                          "tensorflow-variables"))
 #: settings of compiled code: with kernels chosen by timing, and as they are by default.
 TIMED = {"max_autotune": "true", "deterministic": "false"}
 PLAIN = {"max_autotune": "false", "deterministic": "false"}
@@ -51,7 +52,8 @@ PLANTED: dict[str, Planted] = {
     "flush-to-zero": cpu("precision.flush_to_zero", False, True),
     "main-framework": cpu("frameworks.torch", framework("2.13.0+cpu"), None,
                           **{"frameworks.jax": framework("0.5.3"), "layout.jax_devices": 1}),
-    "torch-accelerator": gpu("frameworks.torch.cuda_build", "12.4", None),
+    "torch-accelerator": gpu("frameworks.torch", framework("2.5.1", cuda_build="12.4", arch_list=["sm_90"]),
+                             framework("2.5.1")),
     "torch-build": cpu("frameworks.torch.build", "wheel", "conda"),
     "torch-label": cpu("frameworks.torch.version", "2.13.0+cpu", "2.13.0+nv24.5"),
     "torch-revision": cpu("frameworks.torch.revision", "a" * 40, "b" * 40),
@@ -59,7 +61,7 @@ PLANTED: dict[str, Planted] = {
     "torch-minor-gpu": gpu("frameworks.torch.version", "2.6.0", "2.7.0"),
     "torch-minor": cpu("frameworks.torch.version", "2.13.0+cpu", "2.14.0+cpu"),
     "torch-release": cpu("frameworks.torch.version", "2.14.0+cpu", "2.14.1+cpu"),
-    "torch-defaults": cpu("frameworks.torch.version", "1.8.1", "1.9.0"),
+    "torch-defaults": cpu("frameworks.torch.version", "1.8.1", "1.9.0", **{"data.worker_seeding": "worker-init"}),
     "default-attention": gpu("frameworks.torch.version", "2.5.0+cu124", "2.5.1+cu124"),
     "jax-version": cpu("frameworks.jax", framework("0.5.3"), framework("0.6.0")),
     "jax-release": cpu("frameworks.jax", framework("0.6.0"), framework("0.6.1")),

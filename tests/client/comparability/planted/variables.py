@@ -16,8 +16,10 @@ PLANTED: dict[str, Planted] = {
     "compilation-switches": cpu("variables.values.TORCH_COMPILE_DISABLE", None, "1"),
     "xla-flags": cpu("variables.values.XLA_FLAGS", None, "--xla_cpu_enable_fast_math=true",
                      **{"frameworks.jax": framework("0.5.3")}),
-    "tensorflow-switches": cpu("variables.values.TF_ENABLE_ONEDNN_OPTS", None, "0",
+    "tensorflow-switches": cpu("variables.values.TF_CUDNN_DETERMINISTIC", None, "1",
                                **{"frameworks.tensorflow": framework("2.10.0")}),
+    "tensorflow-variables": cpu("variables.values.TF_ENABLE_ONEDNN_OPTS", None, "0",
+                                **{"frameworks.tensorflow": framework("2.10.0")}),
     "mkl-threading": cpu("variables.values.MKL_DYNAMIC", None, "FALSE"),
     "openmp-limits": cpu("variables.values.OMP_THREAD_LIMIT", None, "1"),
 }

@@ -117,9 +117,12 @@ def _uses(name: str) -> Callable[[Facts], bool]:
 @on_cpu
 @using("tensorflow")
 def tensorflow_threads(facts: Facts) -> Any:
-    """Intra-op threads of TensorFlow where it computed on the CPU; told nothing, it takes all it may use."""
+    """Intra-op threads of TensorFlow where it computed on the CPU: told, else by variable, else all it may use."""
     asked = facts.read("threads.tensorflow_intraop")
-    return UNUSED if asked is None else asked or facts.read("threads.affinity_count")
+    if asked is None:
+        return UNUSED
+    by_variable = variable(facts, "TF_NUM_INTRAOP_THREADS") or ""
+    return asked or (int(by_variable) if by_variable.isdigit() else 0) or facts.read("threads.affinity_count")
 
 
 def _rule(rule_id: str, layer: str, cause: str, why: str, project: Projection, *, guaranteed: Level, expected: Level,
@@ -181,7 +184,7 @@ RULES: tuple[AnyRule, ...] = (
           on_cpu(using("tensorflow")(lambda facts: present(facts.read("determinism.tensorflow_onednn")))),
           guaranteed=Level.CURVE, expected=Level.CURVE, effect="other kernels, so other rounding",
           remedy="export TF_ENABLE_ONEDNN_OPTS=0, or 1, on both sides before the process starts",
-          source=("TensorFlow documentation, oneDNN optimizations",), subsumes=("tensorflow-switches",)),
+          source=("TensorFlow documentation, oneDNN optimizations",), subsumes=("tensorflow-variables",)),
     _rule("tensorflow-jit", "determinism", "compile_mode", "TensorFlow compiles by XLA {expected} against {observed}",
           using("tensorflow")(lambda facts: present(facts.read("determinism.tensorflow_jit"))),
           guaranteed=Level.CURVE, expected=Level.CURVE, effect="fused kernels round otherwise",

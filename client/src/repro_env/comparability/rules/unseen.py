@@ -28,6 +28,14 @@ def threaded(project: Projection) -> Projection:
     return using_any("torch", "scikit_learn", "tensorflow")(project)
 
 
+def from_outside(limit: Callable[[Projection], Projection]) -> Callable[[Projection], Projection]:
+    """Limit a projection further to sides seen from outside: a process tells itself what such variables led to."""
+    def decorate(project: Projection) -> Projection:
+        limited = limit(project)
+        return lambda facts: UNUSED if in_process(facts) else limited(facts)
+    return decorate
+
+
 class Family(NamedTuple):
     """Variables of one effect. ``off`` are values that say what an unset variable says."""
 
@@ -56,8 +64,8 @@ FAMILIES = (
            on_rocm, Level.STATISTICAL, Level.STATISTICAL, "products in other arithmetic",
            "PyTorch documentation, Numerical accuracy: AMD Instinct MI200", _OFF),
     Family("jax-precision", "precision", "precision_mode", "JAX precision",
-           ("JAX_DEFAULT_MATMUL_PRECISION", "JAX_ENABLE_X64"), using("jax"), Level.STATISTICAL, Level.STATISTICAL,
-           "every product or every constant has another width", "JAX documentation, configuration options", _OFF),
+           ("JAX_DEFAULT_MATMUL_PRECISION", "JAX_ENABLE_X64"), from_outside(using("jax")), Level.STATISTICAL,
+           Level.STATISTICAL, "every product or every constant has another width", "JAX documentation, configuration options", _OFF),
     Family("gpu-kernel-choice", "determinism", "determinism_flags", "kernels chosen by",
            ("CUBLASLT_WORKSPACE_SIZE", "TORCH_CUBLASLT_UNIFIED_WORKSPACE", "TORCH_BLAS_PREFER_CUBLASLT",
             "DISABLE_ADDMM_CUDA_LT", "TORCH_LINALG_PREFER_CUSOLVER", "TORCH_CUDNN_USE_HEURISTIC_MODE_B",
@@ -83,8 +91,11 @@ FAMILIES = (
            using_any("jax", "tensorflow"), Level.STATISTICAL, Level.BITWISE, _ROUNDING,
            "OpenXLA documentation, flags"),
     Family("tensorflow-switches", "determinism", "determinism_flags", "TensorFlow steered by",
-           ("TF_ENABLE_ONEDNN_OPTS", "TF_DETERMINISTIC_OPS", "TF_CUDNN_DETERMINISTIC", "TF_CUDNN_USE_AUTOTUNE",
-            "TF_NUM_INTRAOP_THREADS", "TF_NUM_INTEROP_THREADS"), using("tensorflow"), Level.CURVE, Level.CURVE,
+           ("TF_CUDNN_DETERMINISTIC", "TF_CUDNN_USE_AUTOTUNE"), using("tensorflow"), Level.CURVE, Level.CURVE,
+           _ROUNDING, "TensorFlow documentation, op determinism"),
+    Family("tensorflow-variables", "determinism", "determinism_flags", "TensorFlow asked by",
+           ("TF_ENABLE_ONEDNN_OPTS", "TF_DETERMINISTIC_OPS", "TF_NUM_INTRAOP_THREADS", "TF_NUM_INTEROP_THREADS"),
+           from_outside(using("tensorflow")), Level.CURVE, Level.CURVE,
            _ROUNDING, "TensorFlow documentation, oneDNN and op determinism"),
     Family("mkl-threading", "threads", "thread_count", "MKL threads steered by",
            ("MKL_DYNAMIC", "MKL_DOMAIN_NUM_THREADS", "MKL_THREADING_LAYER", "MKL_INTERFACE_LAYER"), using("torch"),
