@@ -279,10 +279,11 @@ def _read_text(path: str) -> str:
 def _read_table(path: str) -> dict[str, Any]:
     """Return our settings from a TOML file; raise ``UsageError`` naming the line that is wrong."""
     within = TABLE if os.path.basename(path) == PYPROJECT else ""
-    return _parse(_read_text(path), within, path)
+    return parse_toml(_read_text(path), within, path)
 
 
-def _parse(text: str, within: str, path: str) -> dict[str, Any]:
+def parse_toml(text: str, within: str, path: str) -> dict[str, Any]:
+    """Return the table ``within`` a TOML text (empty: the whole); raise ``UsageError`` naming file and place."""
     if sys.version_info >= (3, 11):
         import tomllib
 

@@ -1,4 +1,4 @@
-"""What a person hands over: a document, several in one file, or a text that the importers know."""
+"""What a person hands over: a document, several in one file, a text that the importers know, or short facts."""
 
 from __future__ import annotations
 
@@ -13,6 +13,9 @@ if TYPE_CHECKING:
 
 #: a file of many documents, or a dump with a long log around it.
 MAX_BYTES = 32 << 20
+#: how the name of a file of facts ends.
+FACTS_FILE = ".toml"
+_FILE_ENDS = (".json", ".txt", ".log", FACTS_FILE)
 
 
 def read_bytes(path: str) -> bytes:
@@ -42,6 +45,8 @@ def documents(path: str, **options: Any) -> list[dict[str, Any]]:
     """
     name = "standard input" if path == "-" else path
     data = read_bytes(path)
+    if path.endswith(FACTS_FILE):
+        return [_of_facts_file(name, data)]
     if data.lstrip()[:1] not in (b"{", b"["):
         return [imported(name, data, **options)]
     value = _json(data)
@@ -53,6 +58,26 @@ def documents(path: str, **options: Any) -> list[dict[str, Any]]:
         if value is None and data.lstrip()[:1] == b"[":
             raise
         return _validated(name, data)
+
+
+def stated(word: str) -> list[dict[str, Any]]:
+    """Return the document that short facts state; raise ``UsageError`` or ``InvalidDocument`` naming the key."""
+    from ..whatif import document
+
+    try:
+        return [document(word)]
+    except InvalidDocument as error:
+        raise InvalidDocument(f"facts: {error.field}", error.problem) from error
+
+
+def _of_facts_file(name: str, data: bytes) -> dict[str, Any]:
+    from ..settings import parse_toml
+    from ..whatif import document_of_table
+
+    try:
+        return document_of_table(parse_toml(decoded(data), "", name), name)
+    except InvalidDocument as error:
+        raise InvalidDocument(f"{name}: {error.field}", error.problem) from error
 
 
 def _json(data: bytes) -> list[Any] | None:
@@ -119,4 +144,11 @@ def of_entries(answer: dict[str, Any]) -> list[Any]:
 
 def is_file(word: str) -> bool:
     """Tell whether an argument means a file: it is there, or it is written as files are."""
-    return word == "-" or os.path.exists(word) or os.sep in word or word.endswith((".json", ".txt", ".log"))
+    return word == "-" or os.path.exists(word) or os.sep in word or word.endswith(_FILE_ENDS)
+
+
+def is_facts(word: str) -> bool:
+    """Tell whether an argument states facts: it begins with a key and an equals sign, and no file has that name."""
+    from ..whatif.short import is_facts as has_their_form
+
+    return "=" in word and has_their_form(word) and not word.endswith(_FILE_ENDS) and not os.path.exists(word)

@@ -1,4 +1,4 @@
-"""What a person names by a word: a file, or a run that the service knows."""
+"""What a person names by a word: a file, short facts, or a run that the service knows."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ RUN_PREFIX = "run:"
 
 
 def is_run(word: str) -> bool:
-    """Tell whether a word means a run: it says so, or it is no file."""
-    return word.startswith(RUN_PREFIX) or not reading.is_file(word)
+    """Tell whether a word means a run: it says so, or it is neither file nor facts."""
+    return word.startswith(RUN_PREFIX) or not (reading.is_facts(word) or reading.is_file(word))
 
 
 def run_id(word: str) -> str:
@@ -33,9 +33,9 @@ def server(settings: Settings, word: str, command: str) -> str:
 
 
 def documents(word: str, settings: Settings, command: str) -> list[dict[str, Any]]:
-    """Return the documents that a word names, from a file or from the service."""
+    """Return the documents that a word names, from a file, from facts, or from the service."""
     if not is_run(word):
-        return reading.documents(word)
+        return reading.stated(word) if reading.is_facts(word) else reading.documents(word)
     from urllib.parse import quote
 
     from ..fingerprint.validate import validate

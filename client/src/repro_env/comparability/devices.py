@@ -222,3 +222,9 @@ def threads_per_sm(vendor: str, target: str) -> int | None:
     if vendor == "nvidia":
         return table.THREADS_PER_SM.get(target, _WARP_GENERATIONS)
     return _WARP_GENERATIONS if target.startswith("gfx9") else None
+
+
+@lru_cache(maxsize=1)
+def known_names() -> tuple[str, ...]:
+    """Return the names of the table, for suggestions."""
+    return tuple(sorted({" ".join(row.words) for row in _rows()} | set(table.APPLE) | set(table.ALIASES)))

@@ -114,6 +114,18 @@ def import_text(text: str, *, name: str = "stdin", run_id: str | None = None, pr
     """
     pasted = _text(text, name)
     found = _read(pasted, name)
+    identity = "\n".join(filter(None, pasted.lines))
+    return document_of(found, identity, run_id=run_id, project=project, group=group, labels=labels,
+                       captured_at=captured_at)
+
+
+def document_of(found: Joined, identity: str, *, run_id: str | None = None, project: str | None = None,
+                group: str | None = None, labels: dict[str, str] | None = None,
+                captured_at: str | None = None) -> dict[str, Any]:
+    """Return the document of vantage ``import`` that holds what ``found`` states; the rest is not recorded.
+
+    ``identity`` is the text that ids are made from. Raises ``InvalidDocument`` for what no document may hold.
+    """
     sections = {path: {**blank(path, "not-recorded"), **found.sections.get(path, {})} for path in SECTIONS}
     parts = {
         "stack": {path: facts for path, facts in sections.items() if "." not in path},
@@ -121,7 +133,7 @@ def import_text(text: str, *, name: str = "stdin", run_id: str | None = None, pr
     }
     capture = _capture(found)
     capture.update(
-        run_id=run_id or uuid5(_namespace("imported-run"), "\n".join(filter(None, pasted.lines))),
+        run_id=run_id or uuid5(_namespace("imported-run"), identity),
         run_id_source="given" if run_id else "made", project=project, group=group, labels=dict(labels or {}),
         captured_at=captured_at or TIME_NOT_TOLD)
     capture["observation_id"] = uuid5(_namespace("imported-observation"), encode([parts, capture]).decode())
