@@ -21,12 +21,12 @@ from documents import complete_document, distribution
 from repro_env.canonical import encode, parse
 from repro_env.comparability.fields import CLASS_LEVELS, Fields
 from repro_env.comparability.judge import judge, judge_vectors
-from repro_env.comparability.levels import Level, Question, Scope
+from repro_env.comparability.levels import Question, Scope
 from repro_env.comparability.policy import NO_POLICY
 from repro_env.comparability.reading import Facts
 from repro_env.comparability.rules import RULES, RULESET
 from repro_env.comparability.several import Member, several
-from repro_env.comparability.vector import Vector, class_key, entry_of_line, from_text, project, to_text
+from repro_env.comparability.vector import Vector, class_keys, entry_of_line, from_text, project, to_text
 from repro_env.fingerprint.validate import part_digests, validate
 
 DISTRIBUTIONS = 300
@@ -67,7 +67,7 @@ def keys_of(facts: Facts) -> list[str | None]:
     """Return what is stored of one side for a question: its vector, and its key for each scope and level."""
     vector = project(facts)
     to_text(vector)
-    return [class_key(vector, level, scope) for scope in Scope for level in Level if level is not Level.NONE]
+    return list(class_keys(vector, CLASS_LEVELS, Scope).values())
 
 
 def many(stacks: int) -> list[tuple[Vector, Scope]]:
@@ -117,6 +117,7 @@ def measured() -> dict[str, Callable[[], object]]:
 
     def first_stored_verdict() -> object:
         entry_of_line.cache_clear()
+        from_text.cache_clear()
         return stored_verdict()
 
     return {

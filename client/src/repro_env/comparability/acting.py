@@ -49,6 +49,10 @@ class Acting(NamedTuple):
 
 def devices(facts: Facts) -> tuple[Acting, ...]:
     """Return the distinct devices; empty when there are surely none; raise ``Missing`` when unread."""
+    return facts.once(DEVICES, _devices)
+
+
+def _devices(facts: Facts) -> tuple[Acting, ...]:
     found = facts.read(DEVICES) or ()
     distinct = [device for index, device in enumerate(found) if device not in found[:index]]
     return tuple(sorted({_acting(device) for device in distinct}, key=repr))

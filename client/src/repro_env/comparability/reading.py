@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import Any
+from typing import Any, Callable, TypeVar
 
 from ..fingerprint.facts import is_unread
 from .levels import Scope
@@ -12,6 +12,9 @@ from .levels import Scope
 PROCESS_VANTAGES = frozenset({"process", "exit"})
 #: sections of the program part; every other first step of a path is a section of the stack.
 PROGRAM_SECTIONS = frozenset({"source", "random", "data", "layout", "model", "declared"})
+
+
+Kept = TypeVar("Kept")
 
 
 class Missing(Exception):
@@ -25,7 +28,7 @@ class Missing(Exception):
 class Facts:
     """One side of a verdict. Reading never changes it; a document without a key reads as ``not-recorded``."""
 
-    __slots__ = ("_installed", "program", "scope", "stack", "vantage")
+    __slots__ = ("_found", "_installed", "_kept", "program", "scope", "stack", "vantage")
 
     def __init__(self, stack: dict[str, Any], program: dict[str, Any], vantage: str) -> None:
         self.stack = stack
@@ -34,6 +37,8 @@ class Facts:
         #: the scope this side allows.
         self.scope = Scope.PROCESS if vantage in PROCESS_VANTAGES else Scope.STACK
         self._installed: dict[str, list[dict[str, Any]]] | None = None
+        self._kept: dict[str, Any] = {}
+        self._found: dict[str, Any] = {}  #: facts looked at before: a projection asks for some of them often
 
     @classmethod
     def of(cls, document: dict[str, Any]) -> Facts:
@@ -46,6 +51,13 @@ class Facts:
 
         Below an absent or unread value everything is absent or unread in the same way.
         """
+        try:
+            return self._found[path]
+        except KeyError:
+            value = self._found[path] = self._look(path)
+            return value
+
+    def _look(self, path: str) -> Any:
         part, section, *steps = _steps(path)
         value: Any = (self.program if part == "program" else self.stack).get(section, _NOT_RECORDED)
         for step in steps:
@@ -56,8 +68,8 @@ class Facts:
 
     def read(self, path: str) -> Any:
         """Return the captured value at ``path`` or ``None`` for surely absent; raise ``Missing`` when unread."""
-        value = self.look(path)
-        if is_unread(value):
+        value = self._found[path] if path in self._found else self.look(path)
+        if value.__class__ is dict and is_unread(value):
             raise Missing({path: value["unread"]})
         return value
 
@@ -73,6 +85,13 @@ class Facts:
         """Tell whether the fact was read (absent counts as read)."""
         return not is_unread(self.look(path))
 
+    def once(self, name: str, read: Callable[[Facts], Kept]) -> Kept:
+        """Return what ``read`` makes of this side, made once; what it lacks is raised each time."""
+        if name not in self._kept:
+            self._kept[name] = read(self)
+        kept: Kept = self._kept[name]
+        return kept
+
     def get(self, path: str, default: Any = None) -> Any:
         """Return the fact, or ``default`` where it is unread. Only for choices that need no certainty."""
         value = self.look(path)
@@ -83,7 +102,7 @@ class Facts:
 
         Raise ``Missing`` where the list is unread, or where several are listed and it is unread which comes first.
         """
-        found = (self._installed or self._list_installed()).get(name)
+        found = (self._list_installed() if self._installed is None else self._installed).get(name)
         if found is None:
             return None
         if len(found) == 1:

@@ -12,7 +12,7 @@ from ..fingerprint.facts import is_unread
 from .levels import Level, Question, Scope, SetBy
 from .policy import NO_POLICY, Policy
 from .reading import Facts, Missing
-from .rule import NOT_APPLICABLE, AnyRule, Distinction, Fails, Fallback
+from .rule import NOT_APPLICABLE, AnyRule, Distinction, Fallback
 from .rules import RULES, RULES_BY_ID, RULESET
 
 VALUE, NOT_APPLIED, UNREAD, FALLBACK, OK, FAILS = "value", "na", "unread", "fallback", "ok", "fails"
@@ -77,17 +77,27 @@ def entry(rule: AnyRule, facts: Facts) -> Entry:
         if isinstance(rule, Distinction):
             return _distinction_entry(rule.project(facts), facts)
         outcome = rule.holds(facts)
-        return Entry(FAILS, outcome.detail) if isinstance(outcome, Fails) else Entry(OK)
+        return _OK if outcome is None else Entry(FAILS, outcome.detail)
     except Missing as missing:
         return Entry(UNREAD, None, tuple(sorted(missing.facts.items())))
 
 
+#: what most rules say of a side.
+_OK, _NOT_APPLIED = Entry(OK), Entry(NOT_APPLIED)
+
+
 def _distinction_entry(value: Any, facts: Facts) -> Entry:
     if value is NOT_APPLICABLE:
-        return Entry(NOT_APPLIED)
+        return _NOT_APPLIED
     if isinstance(value, Fallback):
-        return Entry(FALLBACK, _plain(value.raw), tuple((path, _code(facts, path)) for path in value.lacking))
+        return _fallback(value.raw) if not value.lacking and isinstance(value.raw, str) else Entry(
+            FALLBACK, _plain(value.raw), tuple((path, _code(facts, path)) for path in value.lacking))
     return Entry(VALUE, _plain(value))
+
+
+@lru_cache(maxsize=256)
+def _fallback(raw: str) -> Entry:
+    return Entry(FALLBACK, raw)
 
 
 def _code(facts: Facts, path: str) -> str:
@@ -108,8 +118,12 @@ def to_text(vector: Vector) -> str:
     return "\n".join(f"{rule}\t{_ENTRY_JSON.encode(item)}" for rule, item in sorted(vector.items()))
 
 
+@lru_cache(maxsize=256)
 def from_text(text: str) -> Vector:
-    """Read the stored form. The same line gives the same entry, so that comparing two of them costs nothing."""
+    """Read the stored form; those read last are kept, so nobody may change one.
+
+    The same line gives the same entry, so that comparing two of them costs nothing.
+    """
     lines = (line.partition("\t") for line in text.split("\n"))
     return {rule: entry_of_line(stored) for rule, _, stored in lines}
 
@@ -131,17 +145,31 @@ def class_key(vector: Vector, level: Level, scope: Scope, question: Question = Q
     Two sides of one scope have ``guaranteed`` at least ``level`` exactly when both have this key and it is equal.
     In scope ``stack`` keys cover the rules on machine-set facts only.
     """
-    parts: list[Any] = []
-    for rule in keyed_rules(question, scope):
-        if policy.guaranteed_of(rule) >= level:
-            continue
-        item = vector[rule.id]
-        if item.state in UNSETTLED:
-            return None
-        if isinstance(rule, Distinction):
-            parts.append([rule.id, item.state, item.value])
-    head = [RULESET, policy.digest, question.value, scope.value, level.word]
-    return digest_bytes(encode([*head, parts]))
+    return class_keys(vector, (level,), (scope,), question, policy)[scope, level]
+
+
+def class_keys(vector: Vector, levels: Iterable[Level], scopes: Iterable[Scope],
+               question: Question = Question.COMPARE, policy: Policy = NO_POLICY
+               ) -> dict[tuple[Scope, Level], str | None]:
+    """Return the keys of one side for several levels and scopes, each as ``class_key`` returns it."""
+    parts = {rule.id: _part(vector[rule.id], rule) for rule in rules_of(question)}
+    guaranteed = {rule.id: policy.guaranteed_of(rule) for rule in rules_of(question)}
+    keys: dict[tuple[Scope, Level], str | None] = {}
+    for scope in scopes:
+        covered = [rule.id for rule in keyed_rules(question, scope)]
+        for level in levels:
+            found = [parts[name] for name in covered if guaranteed[name] < level]
+            head = [RULESET, policy.digest, question.value, scope.value, level.word]
+            keys[scope, level] = None if None in found else digest_bytes(
+                "\n".join([_ENTRY_JSON.encode(head), *filter(None, found)]).encode())
+    return keys
+
+
+def _part(item: Entry, rule: AnyRule) -> str | None:
+    """Return what a rule adds to a key: nothing for a Condition that holds, ``None`` where there is no key."""
+    if item.state in UNSETTLED:
+        return None
+    return _ENTRY_JSON.encode((rule.id, item.state, item.value)) if isinstance(rule, Distinction) else ""
 
 
 def keyed_rules(question: Question, scope: Scope) -> tuple[AnyRule, ...]:
