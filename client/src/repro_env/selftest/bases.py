@@ -37,7 +37,7 @@ BASES: tuple[Base, ...] = (
     Base("workers", "torch with one thread and two loader workers", LOADERS, {**_threads(1), **_QUIET},
          {"warm": True, "workers": 2}),
     Base("numpy", "NumPy and SciPy alone, two threads", ("numpy", "scipy"), {**_threads(2), **_QUIET}, {}),
-    Base("scikit-learn", "scikit-learn, two threads", ("scikit-learn",), {**_threads(2), **_QUIET}, {}),
+    Base("scikit-learn", "scikit-learn with one thread", ("scikit-learn",), {**_threads(1), **_QUIET}, {}),
     Base("python", "Python alone", PYTHON, dict(_QUIET), {}),
     Base("unsettled", "two threads that add into one place", ("scatter",), {**_threads(2), **_QUIET}, {"warm": True}),
 )

@@ -124,17 +124,18 @@ _ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM
 _TWO_THREADS = dict.fromkeys(_ONE_THREAD, "2")
 _FOUR_THREADS = dict.fromkeys(_ONE_THREAD, "4")
 THREADS = (
-    Factor("threads-1", "two threads to one", on=(TWO, NUMPY, SCIKIT), variables=_ONE_THREAD),
-    Factor("threads-2", "one thread to two", on=(ONE,), variables=_TWO_THREADS),
-    Factor("threads-4", "two threads to four", on=(TWO, NUMPY, SCIKIT), variables=_FOUR_THREADS),
+    Factor("threads-1", "two threads to one", on=(TWO, NUMPY), variables=_ONE_THREAD),
+    Factor("threads-2", "one thread to two", on=(ONE, SCIKIT), variables=_TWO_THREADS),
+    Factor("threads-4", "four threads", on=(TWO, NUMPY, SCIKIT), variables=_FOUR_THREADS),
     Factor("threads-4-fixed", "two threads to four, MKL_DYNAMIC=FALSE", on=(TWO,),
            variables={**_FOUR_THREADS, "MKL_DYNAMIC": "FALSE"}),
     _setting("threads-called-1", "torch.set_num_threads(1) over two", {"threads": 1}, on=(TWO,)),
     _setting("threads-called-2", "torch.set_num_threads(2) over one", {"threads": 2}, on=(ONE,)),
-    Factor("one-core", "bound to one core", on=(TWO, NUMPY, SCIKIT), start="one-core", needs="taskset"),
+    Factor("one-core", "bound to one core", on=(ONE, TWO, NUMPY, SCIKIT), start="one-core", needs="taskset"),
     Factor("two-routes", "one thread by variable against one by call", on=(TWO,), settings={"threads": 1},
            against="threads-1"),
-    _variable("OPENBLAS_NUM_THREADS", "1", on=(NUMPY, SCIKIT)),
+    _variable("OPENBLAS_NUM_THREADS", "1", on=(NUMPY,)),
+    _variable("OPENBLAS_NUM_THREADS", "2", on=(SCIKIT,)),
 )
 INSTRUCTIONS = (
     _variable("ATEN_CPU_CAPABILITY", "default", on=TORCHES),

@@ -11,8 +11,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from .launches import Outcome
 
-#: rows that are named one by one, at most.
-SHOWN = 40
+#: lines on rows that a person should look at, at most, and pairs that each names.
+SHOWN, FEW = 40, 6
 
 
 class Report:
@@ -64,9 +64,9 @@ class Report:
             lines += [f"apart, environments that did not give one result: {len(apart)} verdicts, {len(differing)} on "
                       f"differing bits, {wrong} of them guaranteed bitwise", ""]
         lines += ["guaranteed under repeat, by base and kind of factor:", *_table(self.rows), ""]
-        named = self.named()
-        lines += [f"{word}: {_told(row)}" for word, row in named[:SHOWN]]
-        lines += [f"and {len(named) - SHOWN} more"] if len(named) > SHOWN else []
+        named = _alike(self.named())
+        lines += named[:SHOWN]
+        lines += [f"and {len(named) - SHOWN} more of such"] if len(named) > SHOWN else []
         lines += [f"failed: {name}: {(error or '').strip().splitlines()[-1][:160]}" for name, error in self.failed]
         lines += [f"left out: {words}" for words in self.left_out]
         return "\n".join(lines).rstrip() + "\n"
@@ -91,11 +91,21 @@ def _wrong_with(row: Row) -> str | None:
     return "UNSURE" if row.quiet and not sure else None
 
 
-def _told(row: Row) -> str:
-    why = ", ".join(row.reasons or row.open) or "nothing"
-    return (f"{row.question}, {row.base} {row.workload}, {row.factor or 'nothing differs'}: bits "
-            f"{'equal' if row.equal else 'differ'}, guaranteed {row.guaranteed.word}, expected {row.expected.word} "
-            f"({why})")
+def _alike(named: list[tuple[str, Row]]) -> list[str]:
+    """Return a line for rows that are alike but for workload and factor, in the order of the first of each."""
+    groups: dict[str, list[Row]] = {}
+    for word, row in named:
+        why = ", ".join(row.reasons or row.open) or "nothing"
+        groups.setdefault(
+            f"{word}: {row.question}, {row.base}: bits {'equal' if row.equal else 'differ'}, guaranteed "
+            f"{row.guaranteed.word}, expected {row.expected.word} ({why})", []).append(row)
+    return [f"{words}: {_places(found)}" for words, found in groups.items()]
+
+
+def _places(found: list[Row]) -> str:
+    places = list(dict.fromkeys(f"{row.workload} {row.factor or 'twice'}" for row in found))
+    more = f" and {len(places) - FEW} more" if len(places) > FEW else ""
+    return ", ".join(places[:FEW]) + more
 
 
 def _figure(figure: Figure) -> str:

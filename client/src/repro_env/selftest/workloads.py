@@ -201,18 +201,20 @@ def loader_indexed(settings: Settings, results: Results) -> None:
 
 
 def denormal(settings: Settings, results: Results) -> None:
-    """Multiply numbers so small that a processor may flush them to zero."""
+    """Multiply numbers so small that a processor may flush them to zero, as a layer of a model does."""
     torch = torch_as(settings)
-    small = torch.full((4096,), 1e-30) * torch.linspace(1e-9, 1e-7, 4096)
-    results.add(small, small.sum(), torch.nn.functional.softmax(small * 1e38, 0))
+    layer = torch.nn.Bilinear(1, 1, 4096, bias=False)
+    torch.nn.init.constant_(layer.weight, 1e-30)
+    small = layer(torch.full((8, 1), 1e-4), torch.full((8, 1), 1e-5))
+    results.add(small, small.sum(), small * torch.linspace(1e-3, 1e-1, 4096))
 
 
 def scatter(settings: Settings, results: Results) -> None:
     """Add into few places from several threads at once: does not repeat unless asked to."""
     torch = torch_as(settings)
     index = torch.randint(7, (400_000,))
-    found = torch.zeros(7).index_put((index,), torch.randn(400_000), accumulate=True)
-    results.add(found)
+    drawn = torch.nn.Identity()(torch.randn(400_000))
+    results.add(torch.zeros(7).index_put((index,), drawn, accumulate=True))
 
 
 def numpy_algebra(settings: Settings, results: Results) -> None:
