@@ -30,6 +30,18 @@ def test_facts_of_the_process_win_absent_ones_too():
     assert overlay(prologue, process) == process
 
 
+@pytest.mark.parametrize(("process", "prologue", "kept"), [
+    (("claimed", "a"), ("engine", "b"), ("engine", "b")), (("engine", "a"), ("engine", "b"), ("engine", "a")),
+    (("claimed", "a"), ("claimed", "b"), ("claimed", "a")), (("file", "a"), ("engine", "b"), ("file", "a")),
+    (("claimed", "a"), ("engine", None), ("claimed", "a"))])
+def test_digest_that_the_engine_told_outranks_one_that_was_claimed(process, prologue, kept):
+    def stack(learned, digest):
+        return document("n", **{"container.learned": learned, "container.image_digest": digest})["stack"]
+
+    filled = overlay(stack(*prologue), stack(*process))["container"]
+    assert (filled["learned"], filled["image_digest"]) == kept
+
+
 @pytest.mark.parametrize("path", ["driver.kernel_module", "accelerators.devices", "cpu.model", "system.kernel",
                                   "container.engine"])
 def test_unread_fact_of_the_machine_is_filled(path):

@@ -26,11 +26,24 @@ ONE_SEGMENT = ("the run was seen to start once; resume compares two starts of on
 def overlay(prologue: dict[str, Any], process: dict[str, Any]) -> dict[str, Any]:
     """Return the stack of a process with facts it could not read filled from the prologue of its node.
 
-    Facts of the process win, absent ones too; only unread facts of ``FILLED_SECTIONS`` are filled.
+    Facts of the process win, absent ones too; only unread facts of ``FILLED_SECTIONS`` are filled. The digest of an
+    image is the exception: one that the engine told outranks one that somebody claimed.
     """
     filled = {section: _fill(process[section], prologue[section]) for section in FILLED_SECTIONS
               if section in process and section in prologue}
+    if "container" in filled:
+        filled["container"] = _best_digest(filled["container"], prologue["container"])
     return {**process, **filled}
+
+
+def _best_digest(container: Any, prologue: Any) -> Any:
+    """Return the section with the digest that the engine told, where the process has no more than a claim."""
+    if not isinstance(container, dict) or not isinstance(prologue, dict):
+        return container
+    claimed = container.get("learned") == "claimed"
+    if not claimed or prologue.get("learned") != "engine" or not isinstance(prologue.get("image_digest"), str):
+        return container
+    return {**container, "image_digest": prologue["image_digest"], "learned": "engine"}
 
 
 def _fill(value: Any, filler: Any) -> Any:
