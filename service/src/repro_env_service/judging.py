@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
+from repro_env.comparability.headline import of_one_run
 from repro_env.comparability.ignored import ignored_differences
 from repro_env.comparability.judge import judge_vectors, program_of
 from repro_env.comparability.levels import Answer, Level, Question, Scope
@@ -70,7 +71,7 @@ def judge_sides(left: Judged, right: Judged, question: Question, level: Level | 
     verdict = judge_vectors(left.vector, right.vector, scope=scope, question=question,
                             level=policy.level(level, question), policy=policy.policy)
     same = left.name == right.name
-    headline = f"Same run. Would it repeat? {verdict.headline}" if same else verdict.headline
+    headline = of_one_run(verdict.headline) if same else verdict.headline
     equal, different = ((), ()) if same else compare_results(left.results, right.results)
     evidence = (*(f"result {name}: equal" for name in equal), *(f"result {name}: different" for name in different))
     unjudged = program_of(left.program, right.program) if question is Question.COMPARE else ()

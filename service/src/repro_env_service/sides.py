@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from repro_env.comparability.levels import Question, Scope
-from repro_env.comparability.reading import Facts
+from repro_env.comparability.reading import PROCESS_VANTAGES, Facts
 from repro_env.comparability.runs import ONE_SEGMENT
 from repro_env.comparability.segments import Run as Shape
 from repro_env.comparability.segments import Segment
@@ -109,7 +109,14 @@ def _segment_as_side(session: Session, run: Run, segment: Segment, shape: Shape,
     vector = folding.segment_vector(session, Question.COMPARE, shape, segment, rows) if comparing else repeat
     name = f"{run.id} {segment.name}"
     return Judged(name, summary, shape.scope, vector, repeat if comparing else {}, facts,
-                  results_of(session, run.id, segment.name), evidence_of(name, rows.values()))
+                  results_of(session, run.id, segment.name), evidence_of(name, _seen_of(segment, rows.values())))
+
+
+def _seen_of(segment: Segment, rows: Iterable[Observation]) -> list[Observation]:
+    """Return what was seen of one start: looks inside it, those at its processes that tell no start, and prologues."""
+    places = {(side.look.node, side.look.pid) for side in segment.sides}
+    return [row for row in rows if row.vantage not in PROCESS_VANTAGES or row.segment == segment.name
+            or (row.segment is None and (row.node, row.pid) in places)]
 
 
 def manifest_side(session: Session, manifest: Manifest, question: Question) -> Judged:
