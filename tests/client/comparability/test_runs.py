@@ -32,7 +32,7 @@ def test_facts_of_the_process_win_absent_ones_too():
 
 @pytest.mark.parametrize(("process", "prologue", "kept"), [
     (("claimed", "a"), ("engine", "b"), ("engine", "b")), (("engine", "a"), ("engine", "b"), ("engine", "a")),
-    (("claimed", "a"), ("claimed", "b"), ("claimed", "a")), (("file", "a"), ("engine", "b"), ("file", "a")),
+    (("claimed", "a"), ("claimed", "b"), ("claimed", "a")), (("file", "a"), ("claimed", "b"), ("claimed", "b")),
     (("claimed", "a"), ("engine", None), ("claimed", "a"))])
 def test_digest_that_the_engine_told_outranks_one_that_was_claimed(process, prologue, kept):
     def stack(learned, digest):

@@ -17,6 +17,8 @@ from .vector import FAILS, OK, UNREAD, Entry, Vector, merge, project, to_text
 
 #: sections whose unread facts the prologue of the same node may fill.
 FILLED_SECTIONS = ("accelerators", "driver", "cpu", "system", "container")
+#: how the digest of an image is learned, the least trusted first.
+_TRUST = ("file", "claimed", "engine")
 _RANKS_RULE = "ranks-differ"
 #: why a run cannot be held against itself.
 ONE_SEGMENT = ("the run was seen to start once; resume compares two starts of one run, which show by the restart "
@@ -27,7 +29,7 @@ def overlay(prologue: dict[str, Any], process: dict[str, Any]) -> dict[str, Any]
     """Return the stack of a process with facts it could not read filled from the prologue of its node.
 
     Facts of the process win, absent ones too; only unread facts of ``FILLED_SECTIONS`` are filled. The digest of an
-    image is the exception: one that the engine told outranks one that somebody claimed.
+    image is the exception: one that the engine told outranks one that somebody claimed, and that one a file's.
     """
     filled = {section: _fill(process[section], prologue[section]) for section in FILLED_SECTIONS
               if section in process and section in prologue}
@@ -37,13 +39,14 @@ def overlay(prologue: dict[str, Any], process: dict[str, Any]) -> dict[str, Any]
 
 
 def _best_digest(container: Any, prologue: Any) -> Any:
-    """Return the section with the digest that the engine told, where the process has no more than a claim."""
+    """Return the section with the digest that was learned in the more trusted way; a tie is the process's."""
     if not isinstance(container, dict) or not isinstance(prologue, dict):
         return container
-    claimed = container.get("learned") == "claimed"
-    if not claimed or prologue.get("learned") != "engine" or not isinstance(prologue.get("image_digest"), str):
+    here, there = (str(section.get("learned")) for section in (container, prologue))
+    if here not in _TRUST or there not in _TRUST[_TRUST.index(here) + 1:]:
         return container
-    return {**container, "image_digest": prologue["image_digest"], "learned": "engine"}
+    told = prologue.get("image_digest")
+    return {**container, "image_digest": told, "learned": there} if isinstance(told, str) else container
 
 
 def _fill(value: Any, filler: Any) -> Any:
