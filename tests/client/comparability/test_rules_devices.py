@@ -285,6 +285,16 @@ class TestOtherVendors:
         without = {**asked, "determinism.sdp_mem_efficient": False}
         assert "rocm-strict-holes" not in causes(judged(without, without))
 
+    @pytest.mark.parametrize(("version", "facts", "searches"), [
+        ("2.8.0", {}, False), ("2.9.0", {}, True), ("2.9.0", {"variables.values.MIOPEN_FIND_MODE": "fast"}, False),
+        ("2.8.0", {"determinism.deterministic_algorithms": False, "determinism.cudnn_deterministic": False}, True),
+        ("2.8.0", {"determinism.cudnn_benchmark": True}, True), ("2.9.0", {"determinism.cudnn_enabled": False}, False)])
+    def test_miopen_searches_unless_it_is_told_not_to(self, version: str, facts: dict[str, Any], *, searches: bool
+                                                      ) -> None:
+        torch = framework(f"{version}+rocm6.2", rocm_build="6.2", arch_list=["gfx942"])
+        side = {**AMD, "frameworks.torch": torch, **facts}
+        assert ("miopen-search" in causes(judged(side, side))) is searches
+
     def test_fused_attention_needs_no_variable_on_data_centre_devices(self) -> None:
         asked = {"variables.values.TORCH_ROCM_AOTRITON_ENABLE_EXPERIMENTAL": "1"}
         assert "rocm-fused-attention" not in causes(judged(AMD, {**AMD, **asked}))

@@ -48,6 +48,8 @@ PLANTED: dict[str, Planted] = {
                      **{"precision.allow_tf32_matmul": True}),
     "rocm-tf32-convolutions": gpu("precision.allow_tf32_cudnn", False, True, **{
         **AMD, "frameworks.torch": {**ROCM_TORCH, "version": "2.11.0+rocm6.2"}}),
+    "miopen-search": gpu("variables.values.MIOPEN_FIND_MODE", None, None, **{
+        **AMD, "frameworks.torch": {**ROCM_TORCH, "version": "2.9.0+rocm6.2"}}),
     "rocm-fused-attention": gpu("variables.values.TORCH_ROCM_AOTRITON_ENABLE_EXPERIMENTAL", None, "1", **RADEON),
     "rocm-strict-holes": gpu("frameworks.numpy", framework("1.26.4"), framework("1.26.4"), **{
         **AMD, "frameworks.torch": {**ROCM_TORCH, "version": "2.1.0+rocm6.2"}}),

@@ -19,6 +19,8 @@ TELLS, HANDS_ON_TF32 = "2.7", "2.10"
 FUSED_ANYWAY = ("gfx90a", "gfx942")
 #: first torch that hands its determinism switch to MIOpen.
 HANDS_OVER = "2.2"
+#: first torch that lets MIOpen search in deterministic mode too, and the words for a search by tables alone.
+SEARCHES_ANYWAY, FAST = "2.9", ("FAST", "2")
 VARIABLES = ("HIPBLASLT_ALLOW_TF32", "TORCH_ROCM_AOTRITON_ENABLE_EXPERIMENTAL")
 _OFF = (None, "0", "false", "off", "no")
 
@@ -104,6 +106,26 @@ def holes(facts: Facts) -> Fails | None:
     return Fails("strict mode does not reach memory-efficient attention by Composable Kernel") if kernels else None
 
 
+def searching(facts: Facts) -> Fails | None:
+    """Fail where MIOpen times convolutions that its tables do not list, and takes the fastest.
+
+    That is its ordinary way, also without torch's benchmark switch. Until 2.8 torch asked for none of it in
+    deterministic mode; since then that is a switch of its own, which is not recorded.
+    """
+    found = all_hold(facts, (
+        lambda side: side.read("frameworks.backend") == "rocm",
+        lambda side: not in_process(side) or imported(side, "torch"),
+        lambda side: side.read("determinism.cudnn_enabled") is not False,
+        lambda side: (variable(side, "MIOPEN_FIND_MODE") or "").upper() not in FAST,
+        lambda side: not (_torch_before(side, SEARCHES_ANYWAY) and _asks_for_no_search(side))))
+    return Fails("MIOpen may time convolutions and take the fastest") if found else None
+
+
+def _asks_for_no_search(facts: Facts) -> bool:
+    deterministic = facts.read("determinism.deterministic_algorithms") or facts.read("determinism.cudnn_deterministic")
+    return bool(deterministic) and facts.read("determinism.cudnn_benchmark") is not True
+
+
 RULES: tuple[AnyRule, ...] = (
     Distinction(
         id="rocm-tf32", layer="precision", cause="precision_mode", set_by=SetBy.PROGRAM,
@@ -126,6 +148,12 @@ RULES: tuple[AnyRule, ...] = (
         effect="attention sums in another order: one unit of the last place in half precision",
         remedy="set TORCH_ROCM_AOTRITON_ENABLE_EXPERIMENTAL the same on both sides", confidence="observed",
         source=("unsloth pull request 8821: kernels with and without it",), project=fused_attention),
+    Condition(
+        id="miopen-search", layer="determinism", cause="cudnn_autotune", set_by=SetBy.PROGRAM,
+        guaranteed=Level.CURVE, expected=Level.BITWISE, possible=Level.BITWISE, why="{detail} {side}",
+        effect="convolutions may run in another algorithm from one start to the next, which rounds otherwise",
+        remedy="export MIOPEN_FIND_MODE=FAST", confidence="documented",
+        source=("MIOpen documentation, find database", "pytorch pull requests 145294, 158951"), holds=searching),
     Condition(
         id="rocm-strict-holes", layer="determinism", cause="nondeterministic_kernel", set_by=SetBy.PROGRAM,
         guaranteed=Level.CURVE, expected=Level.BITWISE, possible=Level.BITWISE, why="{detail} {side}",
