@@ -11,7 +11,7 @@ from documents import change, complete_document
 from repro_env.comparability.judge import judge
 from repro_env.comparability.reading import Facts
 from repro_env.comparability.rules import RULES_BY_ID
-from repro_env.comparability.wording import brief, failing, said, singular
+from repro_env.comparability.wording import brief, failing, model_name, said, singular
 from repro_env.render import render_markdown, render_text
 
 PLANTED = {
@@ -88,3 +88,10 @@ def test_sides_are_left_and_right_and_no_two_ends_share_their_words(rule: str) -
     ends = [line.split(maxsplit=2)[2] for line in text.splitlines()
             if line.startswith(("  expected ", "  guaranteed ", "  possible "))]
     assert len(set(ends)) == 3
+
+
+@pytest.mark.parametrize(("model", "name"), [
+    ("a100", "A100"), ("2060 super", "2060 Super"), ("titan v", "Titan V"), ("m2 pro", "M2 Pro"),
+    ("AMD Radeon Pro 5500M", "AMD Radeon Pro 5500M"), ("rtx 6000 ada", "RTX 6000 Ada"), ("gfx1151", "gfx1151")])
+def test_a_model_is_named_as_its_maker_names_it(model: str, name: str) -> None:
+    assert model_name(model) == name

@@ -10,6 +10,7 @@ SIDES = {"expected": "left", "observed": "right"}
 MAX_VALUE = 90
 _ONE = re.compile(r"(?<![\w.:=-])1 ((?:[A-Za-z-]+ )?)(threads|ranks|devices|passes|samples|workers|SMs|processes|GPUs|"
                   r"copies|nodes|checks|instruction sets)\b")
+_ABBREVIATIONS = frozenset(("rtx", "gtx", "gt", "mx", "amd", "xt", "xtx", "gre"))
 _SINGULAR = {"passes": "pass", "processes": "process", "copies": "copy"}
 #: a switch on one side against the same switch on the other, right after the words for it.
 _SWITCH = re.compile(r"([\w)])(?<!against) ((?:on|off) against (?:on|off)\b)")
@@ -33,6 +34,17 @@ def said(why: str) -> str:
 def singular(text: str) -> str:
     """Return ``text`` with "1 threads" put as "1 thread"."""
     return _ONE.sub(lambda match: f"1 {match[1]}{_SINGULAR.get(match[2], match[2][:-1])}", text)
+
+
+def model_name(model: str) -> str:
+    """Return the model of a device as its maker writes it: A100, 2060 Super; targets and what has capitals stay."""
+    return " ".join(map(_written, model.split(" ")))
+
+
+def _written(word: str) -> str:
+    if word != word.lower() or word.startswith("gfx"):
+        return word
+    return word.upper() if word in _ABBREVIATIONS or any(map(str.isdigit, word)) else word.capitalize()
 
 
 def brief(why: str, expected: str, observed: str) -> str:

@@ -11,6 +11,7 @@ from ..devices import architecture as architecture_of
 from ..levels import Level, SetBy
 from ..reading import Facts, Missing
 from ..rule import AnyRule, Condition, Distinction, Fails, Fallback, show_value
+from ..wording import model_name
 
 BLOCK = 256
 DRAW = "random.largest_cuda_draw"
@@ -29,10 +30,10 @@ def backend_maturity(facts: Facts) -> Any:
     if used == "mps":
         return "mps"
     if used != "rocm":
-        return "widely tested back end"
+        return "a widely tested back end"
     targets = of_devices(facts, lambda device: device.gfx_target)
     consumer = isinstance(targets, list) and any(not target.startswith("gfx9") for target in targets)
-    return "rocm on a consumer card" if consumer else "widely tested back end"
+    return "rocm on a consumer card" if consumer else "a widely tested back end"
 
 
 def vendor(facts: Facts) -> Any:
@@ -137,14 +138,7 @@ def show_architectures(value: Any) -> str:
 
 def show_models(value: Any) -> str:
     """Print models as their makers write them: A100, 2060 Super."""
-    found = [str(model) for model in value] if isinstance(value, list) else [show_value(value)]
-    return ", ".join(" ".join(_written(word) for word in model.split(" ")) for model in found)
-
-
-def _written(word: str) -> str:
-    if word != word.lower():
-        return word
-    return word.upper() if any(item.isdigit() for item in word) else word.capitalize()
+    return ", ".join(map(model_name, map(str, value) if isinstance(value, list) else [show_value(value)]))
 
 
 def several_kinds(facts: Facts) -> Fails | None:
@@ -165,7 +159,7 @@ def several_kinds(facts: Facts) -> Fails | None:
 
 
 def _named(device: Acting) -> str:
-    name = str(device.model or family(device))
+    name = model_name(str(device.model or family(device)))
     return name if device.mig_profile in (None, "unread") else f"{name} {device.mig_profile}"
 
 
@@ -192,7 +186,7 @@ BACKENDS: tuple[AnyRule, ...] = (
     Distinction(
         id="backend-maturity", layer="accelerators", cause="backend", set_by=SetBy.PROGRAM,
         guaranteed=Level.NONE, expected=Level.NONE, possible=Level.BITWISE,
-        why="computed on {expected} against {observed}, where silently wrong results are known",
+        why="computed on {expected} against {observed}, one of which is known for silently wrong results",
         effect="losses and metrics far beyond rounding have been reported",
         remedy="compare on the same kind of device, or prove the results of the less tested one against the CPU",
         confidence="observed", source=("pytorch issues 103343, 92615, 82707", "ROCm issue 5388"),

@@ -252,7 +252,8 @@ RULES: tuple[AnyRule, ...] = (
         source=("PyTorch documentation, torch.utils.deterministic",),
         project=using("torch")(lambda facts: present(facts.read("determinism.fill_uninitialized_memory"))
                                if strict(facts) else UNUSED)),
-    _condition("known-nondeterministic-kernel", "nondeterministic_kernel", "{detail} does not repeat {side}",
+    _condition("known-nondeterministic-kernel", "nondeterministic_kernel",
+               "a kernel that does not repeat: {detail} {side}",
                known_kernels, expected=Level.CURVE, confidence="observed",
                remedy="replace the kernel by a deterministic one, or compare curves over repeats",
                capture_how=_STRICT + ", or run with one thread: then the kernels need not be known",

@@ -21,6 +21,7 @@ from ..levels import Level, SetBy
 from ..reading import Facts, Missing
 from ..rule import AnyRule, Condition, Distinction, Fails
 from ..versions import Release, release
+from ..wording import model_name
 
 #: CUDA toolkit -> newest compute capability it compiles for (CUDA release notes).
 NEWEST_TARGET = (((13, 0), (12, 1)), ((12, 9), (12, 1)), ((12, 8), (12, 0)), ((11, 8), (9, 0)), ((11, 1), (8, 6)),
@@ -149,7 +150,7 @@ def lacks_code(facts: Facts) -> Fails | None:
                if not native(device, targets) and not compilable(device, targets)]
     if not without or not targets:
         return None
-    return Fails(f"the build holds no code for {without[0].model or without[0].target}")
+    return Fails(f"the build holds no code for {model_name(without[0].model or without[0].target or 'a device')}")
 
 
 def _newest(cuda_build: Any) -> Release:

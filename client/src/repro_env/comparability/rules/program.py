@@ -90,10 +90,13 @@ def global_batch(facts: Facts) -> Any:
     return UNUSED if micro is None else micro * (steps or 1) * (ranks or 1)
 
 
+_LOST = {"not-restored": "not restored", "partial": "restored in part"}
+
+
 def resume_state(facts: Facts) -> Fails | None:
     """Fail where a resumed run did not get all of its random state back."""
     state = facts.read("random.resume_state")
-    return Fails(f"random state {state.replace('-', ' ')}") if state in ("not-restored", "partial") else None
+    return Fails(f"random state {_LOST[state]}") if state in _LOST else None
 
 
 def late_switches(facts: Facts) -> Fails | None:
