@@ -9,6 +9,8 @@ from tests.client.comparability.planted.planting import JAX, NUMPY_ONLY, TENSORF
 #: rules that the process replaces by what it reads itself.
 FROM_OUTSIDE = frozenset(("tf32-override", "jax-default-prng", "jax-platforms", "default-attention", "jax-precision",
                           "tensorflow-variables"))
+#: strict mode on AMD with the attention of Composable Kernel.
+CK = {"frameworks.backend": "rocm", "variables.values.TORCH_ROCM_FA_PREFER_CK": "1"}
 #: settings of compiled code: with kernels chosen by timing, and as they are by default.
 TIMED = {"max_autotune": "true", "deterministic": "false"}
 PLAIN = {"max_autotune": "false", "deterministic": "false"}
@@ -81,6 +83,7 @@ PLANTED: dict[str, Planted] = {
     "cublas-workspace": gpu("determinism.cublas_workspace", ":4096:8", ":16:8"),
     "cublas-workspace-setting": gpu("determinism.cublas_workspace", ":4096:8", ":4096:4:2048:8"),
     "attention-kernels": gpu("determinism.sdp_flash", True, False),
+    "rocm-ck-attention": Planted("h100", CK, CK),
     "attention-on-processor": cpu("determinism.sdp_flash", True, False),
     "cudnn-deterministic": gpu("determinism.cudnn_deterministic", True, False),
     "fill-uninitialized": cpu("determinism.fill_uninitialized_memory", True, False),

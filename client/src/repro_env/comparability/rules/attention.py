@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..acting import DEVICES, UNUSED, devices, on_cpu, on_gpu, present, using
+from ..acting import DEVICES, UNUSED, all_hold, devices, on_cpu, on_gpu, present, using, variable
 from ..levels import Level, SetBy
 from ..reading import Facts, Missing
-from ..rule import AnyRule, Distinction, Projection
+from ..rule import AnyRule, Condition, Distinction, Fails, Projection
 from ..versions import release
 
 KERNELS = ("flash", "mem_efficient", "math", "cudnn")
@@ -74,6 +74,15 @@ def on_processor(facts: Facts) -> Any:
     return UNUSED if flash is None else "flash" if flash else "math"
 
 
+def composable_kernels(facts: Facts) -> Fails | None:
+    """Fail where strict mode does not reach the memory-efficient kernel of AMD's Composable Kernel library."""
+    found = all_hold(facts, (
+        lambda side: side.read("frameworks.backend") == "rocm", _strict,
+        lambda side: (variable(side, "TORCH_ROCM_FA_PREFER_CK") or "0").lower() not in ("0", "off", "false", "no"),
+        lambda side: side.read("determinism.sdp_mem_efficient") is not False))
+    return Fails("strict mode does not reach attention of Composable Kernel") if found else None
+
+
 def _torch_on_gpu(path: str) -> Projection:
     return on_gpu(using("torch")(lambda facts: present(facts.read(path))))
 
@@ -88,6 +97,12 @@ def _rule(rule_id: str, why: str, project: Projection, *, expected: Level, effec
 
 
 RULES: tuple[AnyRule, ...] = (
+    Condition(
+        id="rocm-ck-attention", layer="determinism", cause="nondeterministic_kernel", set_by=SetBy.PROGRAM,
+        guaranteed=Level.CURVE, expected=Level.BITWISE, possible=Level.BITWISE, why="{detail} {side}",
+        effect="gradients of memory-efficient attention differ at rounding level from run to run",
+        remedy="unset TORCH_ROCM_FA_PREFER_CK, or call torch.backends.cuda.enable_mem_efficient_sdp(False)",
+        confidence="observed", source=("pytorch pull request 197771",), holds=composable_kernels),
     _rule("attention-kernels", "attention tries {expected} against {observed}", in_force, expected=Level.CURVE,
           effect="attention sums in another order; with dropout it also draws otherwise",
           remedy="allow the same kernels in the same order: torch.nn.attention.sdpa_kernel(..., set_priority=True)",
