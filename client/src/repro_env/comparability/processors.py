@@ -31,11 +31,29 @@ _MODELS = (
     (r"graviton ?[34]|\bneoverse-v", "SVE"),
 )
 
+#: pattern of the model name in lower case -> maker as the CPU names it, first match wins.
+_MAKERS = ((r"\bapple m\d", "Apple"), (r"\b(amd|epyc|ryzen|threadripper|opteron)\b", "AuthenticAMD"),
+           (r"\b(intel|xeon)\b|\bi[3579]-\d|\bcore ultra\b", "GenuineIntel"),
+           (r"\b(neoverse|graviton|cortex|ampere)\b", "ARM"))
+#: maker -> machine architecture.
+_ARCHITECTURES = {"Apple": "arm64", "ARM": "arm64", "AuthenticAMD": "x86_64", "GenuineIntel": "x86_64"}
+
 
 def vector_level(instruction_sets: list[str]) -> str:
     """Return the widest vector level of a list of instruction sets."""
     known = {name.lower() for name in instruction_sets}
     return next((level for level, mark in LEVELS if mark in known), "baseline")
+
+
+def maker_of_model(model: Any) -> str | None:
+    """Return the maker that a CPU's model name tells, as ``cpu.vendor`` has it; ``None`` where it tells none."""
+    text = model.lower() if isinstance(model, str) else ""
+    return next((maker for pattern, maker in _MAKERS if re.search(pattern, text)), None)
+
+
+def architecture_of_model(model: Any) -> str | None:
+    """Return the machine architecture that a CPU's model name tells, ``None`` where it tells none."""
+    return _ARCHITECTURES.get(maker_of_model(model) or "")
 
 
 def level_of_model(model: Any) -> str | None:

@@ -7,7 +7,7 @@ from typing import Any, Callable
 from .. import branches
 from ..acting import UNUSED, any_imported, in_process, inner, on_cpu, present, using, using_any, variable
 from ..levels import Level, SetBy
-from ..processors import level_of_model, vector_level
+from ..processors import architecture_of_model, level_of_model, maker_of_model, vector_level
 from ..reading import Facts, Missing
 from ..rule import AnyRule, Distinction, Projection, show_value
 from ..versions import older
@@ -103,7 +103,8 @@ def _level_of_compilers(facts: Facts, best: str) -> str | None:
 @on_cpu
 def cpu_vendor(facts: Facts) -> Any:
     """Maker of the CPU, where MKL computes: it takes other branches on CPUs of others, but for COMPATIBLE."""
-    vendor = facts.read("cpu.vendor")
+    told = None if facts.known("cpu.vendor") else maker_of_model(facts.get("cpu.model"))
+    vendor = told or facts.read("cpu.vendor")
     if in_process(facts):
         if mkl_absent(facts):
             return UNUSED
@@ -114,7 +115,8 @@ def cpu_vendor(facts: Facts) -> Any:
 
 def architecture(facts: Facts) -> Any:
     """Machine architecture: x86_64 and arm64 share no kernel."""
-    value = facts.read("cpu.architecture")
+    told = None if facts.known("cpu.architecture") else architecture_of_model(facts.get("cpu.model"))
+    value = told or facts.read("cpu.architecture")
     return {"aarch64": "arm64", "amd64": "x86_64", "AMD64": "x86_64", None: UNUSED}.get(value, value)
 
 
