@@ -6,6 +6,8 @@ first release in which the fault was seen. How far a case goes is one of three:
 * ``SURE``: every program of the kind is hit, so nothing above ``none`` is possible;
 * ``ORDINARY``: ordinary programs are hit, so ``none`` is expected;
 * ``SOME``: programs that call one operation in one way are hit: nothing is guaranteed, and what is expected stays.
+
+Tests that cost least and rule out most stand first.
 """
 
 from __future__ import annotations
@@ -69,7 +71,7 @@ _NO_CUDNN = "call torch.backends.cuda.enable_cudnn_sdp(False)"
 _MACHINE = SetBy.MACHINE
 
 CUDA = (
-    Case("gtx16-half", "GTX 16xx cards give NaN in float16", (model("16"), capability((7, 5)), half_precision),
+    Case("gtx16-half", "GTX 16xx cards give NaN in float16", (half_precision, model("16"), capability((7, 5))),
          "ultralytics issue 280; yolov5 issue 7908", "turn autocast off on GTX 16xx cards", SURE,
          confidence="observed"),
     Case("torch-1.8-pip-pascal", "the pip wheel of torch 1.8 for CUDA 11.1 computes wrong products before Volta",
@@ -80,16 +82,16 @@ CUDA = (
          (torch("1.7.1", "1.8"), toolkit("11.0"), capability((6, 1))), "pytorch issue 52515",
          "install the build for CUDA 10.2, or torch 1.9", confidence="observed", set_by=_MACHINE),
     Case("cublas-9-tall", "cuBLAS before 9.2 computes wrong products of very tall matrices on Maxwell and Pascal",
-         (architecture(5, 6), library("cublas", "", "9.2")), "pytorch issue 22078", "install CUDA 9.2 or later",
+         (library("cublas", "", "9.2"), architecture(5, 6)), "pytorch issue 22078", "install CUDA 9.2 or later",
          ORDINARY, confidence="proven", set_by=_MACHINE),
     Case("cublas-10.1-half-volta", "cuBLAS of CUDA 10.1 gives NaN in large float16 products on V100",
-         (capability((7, 0)), toolkit("10.1"), half_precision, torch("", "1.7")), "pytorch issue 45724",
+         (torch("", "1.7"), toolkit("10.1"), half_precision, capability((7, 0))), "pytorch issue 45724",
          "install torch 1.7 or later", ORDINARY, confidence="proven"),
     Case("cudnn-7-cuda-8-volta", "cuDNN 7.0 for CUDA 8.0 may compute wrongly on Volta",
          (library("cudnn", "7.0", "7.1"), toolkit("8.0"), capability((7, 0))),
          "cuDNN 7.0.4 release notes, known issues", "install the build for CUDA 9", ORDINARY),
     Case("cudnn-7.6-conv3d-half", "cuDNN 7.6 computes some 3D convolutions wrongly in float16 on V100",
-         (library("cudnn", "7.6", "8.0"), capability((7, 0)), half_precision), "pytorch issue 40275",
+         (library("cudnn", "7.6", "8.0"), half_precision, capability((7, 0))), "pytorch issue 40275",
          "install cuDNN 8, or set torch.backends.cudnn.enabled = False"),
     Case("sdpa-2.1-memory-efficient",
          "memory-efficient attention of torch 2.1 returns garbage for a mask with inputs that are not contiguous",
