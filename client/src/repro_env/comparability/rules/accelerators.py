@@ -129,6 +129,18 @@ def show_grid(value: Any) -> str:
     return words[value] if isinstance(value, str) else f"{show_value(value)} threads a launch"
 
 
+#: back ends and makers as people write them.
+_WRITTEN = {"cuda": "CUDA", "rocm": "ROCm", "mps": "MPS", "xpu": "XPU", "tpu": "TPU", "cpu": "the CPU",
+            "nvidia": "NVIDIA", "amd": "AMD", "apple": "Apple", "intel": "Intel", "rocm on a consumer card":
+            "ROCm on a consumer card"}
+
+
+def show_written(value: Any) -> str:
+    """Print back ends and makers as people write them."""
+    found = value if isinstance(value, list) else [value]
+    return " and ".join(_WRITTEN.get(str(item), show_value(item)) for item in found)
+
+
 def show_architectures(value: Any) -> str:
     """Print compute capabilities and gfx targets with the names of their generations, where those are known."""
     targets = value if isinstance(value, list) else [value]
@@ -190,7 +202,8 @@ BACKENDS: tuple[AnyRule, ...] = (
         effect="losses and metrics far beyond rounding have been reported",
         remedy="compare on the same kind of device, or prove the results of the less tested one against the CPU",
         confidence="observed", source=("pytorch issues 103343, 92615, 82707", "ROCm issue 5388"),
-        subsumes=("backend", "gpu-vendor", "gpu-architecture", "gpu-model", "gpu-sm-count"), project=backend_maturity),
+        subsumes=("backend", "gpu-vendor", "gpu-architecture", "gpu-model", "gpu-sm-count"), project=backend_maturity,
+        show=show_written),
     Distinction(
         id="backend", layer="accelerators", cause="backend", set_by=SetBy.PROGRAM,
         guaranteed=Level.STATISTICAL, expected=Level.STATISTICAL, possible=Level.BITWISE,
@@ -199,14 +212,15 @@ BACKENDS: tuple[AnyRule, ...] = (
         remedy="run both on the same kind of device",
         confidence="documented", source=("PyTorch documentation, Reproducibility: CPU and GPU results may differ",),
         subsumes=("gpu-vendor", "gpu-architecture", "gpu-model", "gpu-sm-count", "rng-launch-geometry"),
-        project=backend),
+        project=backend, show=show_written),
     Distinction(
         id="gpu-vendor", layer="accelerators", cause="backend",
         guaranteed=Level.STATISTICAL, expected=Level.STATISTICAL, possible=Level.BITWISE,
         why="accelerators of {expected} against {observed}",
         effect="other kernels and libraries throughout", remedy="run both on devices of one vendor",
         confidence="documented", source=("PyTorch documentation, Reproducibility",),
-        subsumes=("gpu-architecture", "gpu-model", "gpu-sm-count", "rng-launch-geometry"), project=vendor),
+        subsumes=("gpu-architecture", "gpu-model", "gpu-sm-count", "rng-launch-geometry"), project=vendor,
+        show=show_written),
 )
 
 RULES: tuple[AnyRule, ...] = (

@@ -90,7 +90,7 @@ def fused_attention(facts: Facts) -> Any:
     targets = _targets(facts)
     if all(target in FUSED_ANYWAY for target in targets):
         return UNUSED
-    return "fused kernels too" if asked(facts, VARIABLES[1]) else "the plain form"
+    return "fused kernels too" if asked(facts, VARIABLES[1]) else "the plain form alone"
 
 
 def holes(facts: Facts) -> Fails | None:

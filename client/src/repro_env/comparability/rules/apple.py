@@ -26,21 +26,22 @@ def os_release(facts: Facts) -> Any:
 @using("torch")
 def switches(facts: Facts) -> Any:
     """Switches of the MPS back end that are on."""
-    return [words for name, words in SWITCHES.items() if asked(facts, name)] or "nothing"
+    return [words for name, words in SWITCHES.items() if asked(facts, name)] or "none"
 
 
 def holes(facts: Facts) -> Fails | None:
     """Fail where torch is strict about kernels on a back end whose kernels its strict mode does not all know."""
     found = all_hold(facts, (
         lambda side: side.read("frameworks.backend") == "mps",
-        lambda side: not in_process(side) or imported(side, "torch"), lambda side: bool(side.read("determinism.deterministic_algorithms"))))
+        lambda side: not in_process(side) or imported(side, "torch"),
+        lambda side: bool(side.read("determinism.deterministic_algorithms"))))
     return Fails("deterministic mode does not reach every kernel of MPS") if found else None
 
 
 RULES: tuple[AnyRule, ...] = (
     Distinction(
         id="macos-release", layer="accelerators", cause="os", set_by=SetBy.PROGRAM, guaranteed=Level.STATISTICAL,
-        expected=Level.CURVE, possible=Level.BITWISE, why="{expected} against {observed}, which holds the GPU kernels",
+        expected=Level.CURVE, possible=Level.BITWISE, why="{expected} against {observed}, which brings the GPU kernels",
         effect="other kernels of the system, so other rounding; some releases mended wrong ones",
         remedy="use the same macOS release", confidence="documented",
         source=("PyTorch documentation, MPS backend: kernels of the Metal Performance Shaders framework",),
@@ -48,7 +49,7 @@ RULES: tuple[AnyRule, ...] = (
     Distinction(
         id="mps-switches", layer="precision", cause="precision_mode", set_by=SetBy.PROGRAM,
         guaranteed=Level.STATISTICAL, expected=Level.CURVE, possible=Level.BITWISE,
-        why="MPS with {expected} against {observed}",
+        why="switches of MPS that are on: {expected} against {observed}",
         effect="other kernels: fast math rounds more loosely, operations on the CPU as the CPU does",
         remedy=f"set {', '.join(SWITCHES)} the same on both sides", confidence="documented",
         source=("PyTorch documentation, MPS environment variables",), project=switches, show=show_value),

@@ -190,7 +190,7 @@ RULES: tuple[AnyRule, ...] = (
     Distinction(
         id="driver-compiles", layer="driver", cause="driver", set_by=SetBy.PROGRAM, guaranteed=Level.CURVE,
         expected=Level.CURVE, possible=Level.BITWISE,
-        why="the driver compiles the kernels: {expected} against {observed}",
+        why="the driver compiles the kernels: driver {expected} against {observed}",
         effect="another compiler contracts and orders operations otherwise",
         remedy="install a build with native code for this GPU, or the same driver on both sides",
         confidence="documented", source=("NVIDIA Pascal and Volta compatibility guides",

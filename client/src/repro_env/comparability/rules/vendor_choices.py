@@ -8,7 +8,7 @@ from ..acting import UNUSED, devices, in_process, on_gpu, using, variable
 from ..levels import Level, SetBy
 from ..reading import Facts
 from ..rule import AnyRule, Distinction
-from ..versions import older, prefix, release
+from ..versions import older, release
 
 #: torch that looks at the loaded cuDNN, the newest cuDNN it passes over, and the GPUs where it looks.
 LOOKS_SINCE, PASSED_OVER, CONSIDERED = "2.10", (9, 15, 0), ((9, 0), (10, 0))
@@ -30,10 +30,10 @@ def cudnn_attention(facts: Facts) -> Any:
     if not any(device.capability[:2] in CONSIDERED for device in devices(facts)):
         return UNUSED
     if (variable(facts, "TORCH_CUDNN_SDPA_DEPRIORITIZED") or "0").lower() not in _OFF:
-        return "another kernel first"
+        return "flash"
     loaded = facts.read(f"libraries.cudnn.{'loaded' if in_process(facts) else 'installed'}")
     first = loaded is not None and release(loaded)[:3] > PASSED_OVER
-    return f"cuDNN {prefix(loaded, 3)} first" if first else "another kernel first"
+    return "cuDNN" if first else "flash"
 
 
 @on_gpu
@@ -49,7 +49,7 @@ RULES: tuple[AnyRule, ...] = (
     Distinction(
         id="cudnn-attention-gate", layer="libraries", cause="attention_implementation", set_by=SetBy.PROGRAM,
         guaranteed=Level.STATISTICAL, expected=Level.CURVE, possible=Level.BITWISE,
-        why="attention goes to {expected} against {observed}, by the cuDNN that is loaded",
+        why="first choice of attention {expected} against {observed}, by the cuDNN that is loaded",
         effect="attention in half precision runs in another kernel, which sums in another order and draws otherwise",
         remedy="name the kernel: torch.nn.attention.sdpa_kernel(), or load the same cuDNN",
         confidence="observed", source=("pytorch pull request 162073", "transformers pull request 48163"),
