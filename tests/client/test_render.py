@@ -94,6 +94,14 @@ def test_a_root_leads_and_its_consequence_is_folded_even_where_the_consequence_i
     assert "so also: follows: 4 against 8" in text
 
 
+def test_the_first_difference_is_the_one_that_the_headline_names() -> None:
+    rows = (reason("follows", implied_by="root", expected_level=Level.NONE, guaranteed=Level.NONE),
+            reason("other", expected_level=Level.STATISTICAL, guaranteed=Level.STATISTICAL), reason("root"))
+    text = render_text(verdict(reasons=rows))
+    assert "1. Root: 4 against 8" in text
+    assert "2. Other: 4 against 8" in text
+
+
 def test_what_follows_from_a_suspicion_stands_by_itself() -> None:
     note = reason("n", guaranteed=Level.BITWISE, expected_level=Level.BITWISE, confidence="suspected")
     text = render_text(verdict(reasons=(reason("real", implied_by="n"), note)))

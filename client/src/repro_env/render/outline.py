@@ -81,7 +81,9 @@ def outline(verdict: Verdict, expected: str = "", observed: str = "") -> Outline
     """Return the outline of a verdict; ``expected`` and ``observed`` name the two sides where they have names."""
     by_rule = {reason.rule: reason for reason in verdict.reasons}
     roots = [reason for reason in verdict.reasons if root_of(reason, by_rule) is reason]
-    main = [reason for reason in roots if reason.guaranteed < Level.BITWISE]
+    lowering = [reason for reason in verdict.reasons if reason.guaranteed < Level.BITWISE]
+    lead = root_of(lowering[0], by_rule) if lowering else None
+    main = sorted((root for root in roots if root.guaranteed < Level.BITWISE), key=lambda root: root is not lead)
     notes = [reason for reason in roots if reason.guaranteed is Level.BITWISE]
     numbers = {reason.rule: number for number, reason in enumerate(main[:MAX_REASONS], 1)}
     sections = [_differences(main, verdict.reasons), _more_differences(main), _confounds(verdict.confounds, numbers),
