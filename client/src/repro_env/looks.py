@@ -90,7 +90,7 @@ def look(vantage: str, moment: str, told: Readings | None = None) -> dict[str, A
     chosen = process.settings_in_force()
     run_id, source = process.run_identity()
     overrides = sections(told_here(vantage) if told is None else told)
-    process.add_stated(overrides)
+    process.add_stated(overrides, ended=vantage == "exit")
     overrides["capture"] = {**overrides.get("capture", {}), "results": dict(state.results), "run_id_source": source}
     given = state.overrides
     document = capture(

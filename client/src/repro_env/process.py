@@ -191,14 +191,23 @@ def awaits_later_steps() -> bool:
     return inprocess_distributed.note_buckets(STATE.seen)
 
 
-def add_stated(overrides: dict[str, Any]) -> None:
-    """Add what watchers saw and what the user declared to the facts of a look; what was read stands above."""
+def add_stated(overrides: dict[str, Any], *, ended: bool = False) -> None:
+    """Add what watchers saw and what the user declared to the facts of a look; what was read stands above.
+
+    At the end a program that broke off says so, unless it was declared how it ended.
+    """
     from . import declared
 
     for watcher in STATE.watch.watchers if STATE.watch is not None else ():
         declared.add(overrides, watcher.facts(), "hook")
-    if STATE.declared:
-        declared.add(overrides, declared.facts(STATE.declared, say), "declared")
+    stated = {"exit-status": "1", **STATE.declared} if ended and broke_off() else STATE.declared
+    if stated:
+        declared.add(overrides, declared.facts(stated, say), "declared")
+
+
+def broke_off() -> bool:
+    """Tell whether an exception that nobody caught ended the program; in a notebook one ends a cell and no more."""
+    return getattr(sys, "last_value", None) is not None and not hasattr(sys, "ps1") and "IPython" not in sys.modules
 
 
 def system() -> System:

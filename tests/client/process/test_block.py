@@ -10,7 +10,7 @@ import pytest
 from .conftest import Start
 
 TRAINING = """
-import sys, torch, repro_env
+import os, sys, torch, repro_env
 from torch.nn.modules import module as modules
 from torch.optim import optimizer as optimizers
 from torch.utils.data import DataLoader, TensorDataset
@@ -30,7 +30,7 @@ with repro_env.run(project="vision", group="table-2", labels={"owner": "team-a"}
     torch.use_deterministic_algorithms(True)
 print(run.run_id)
 assert inside.run_id == run.run_id
-if "after" in sys.argv:
+if "NOTHING_STAYS" in os.environ:
     assert hooks() == before and sys.meta_path == finders and DataLoader.__iter__ is original, hooks()
 """
 
@@ -39,8 +39,8 @@ if "after" in sys.argv:
 
 def test_a_training_block_is_observed_as_under_run(started: Start, script: Callable[..., str]) -> None:
     program = script(TRAINING)
-    plain = started(sys.executable, program, "after", observed=False)
-    under = started(sys.executable, program, "after")
+    plain = started(sys.executable, program, observed=False, NOTHING_STAYS="1")
+    under = started(sys.executable, program)
 
     assert plain.returncode == 0, plain.stderr
     assert plain.stderr == ""
