@@ -123,7 +123,7 @@ def test_a_sound_document_has_no_finding(machine: str) -> None:
 
 @pytest.mark.parametrize("facts", [
     {"driver.user_libcuda": "560.35.03", "driver.compat": True},
-    {"frameworks.torch.cuda_build": "12.8"},
+    {"frameworks.torch.cuda_build": "12.8", "frameworks.torch.version": "2.5.1"},
     {VARIABLE + "NVIDIA_TF32_OVERRIDE": "0"},
     {VARIABLE + "PYTHONHASHSEED": "00", "random.hash_seed": "0"},
     {"threads.cgroup_limit_millicpu": 8000},

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 #: cause -> noun phrase for people.
 CAUSES = {
+    "contradiction": "facts of one side that contradict each other",
     "library_bug": "a combination known to compute wrongly",
     "wrong_library_loaded": "a library that is not the one the framework was built with",
     "arch_not_in_build": "a build without code for this GPU",

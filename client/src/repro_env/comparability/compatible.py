@@ -112,17 +112,12 @@ def cudnn_of(version: str, *, is_wheel: bool) -> Release:
 def cudnn_against_torch(version: str, cudnn: str, *, is_wheel: bool) -> str | None:
     """Hold a cuDNN against a torch: it must not be older than what torch was compiled against.
 
-    torch itself refuses another major version and an older minor one. A newer major version is not held against a
-    torch of which only the oldest possible cuDNN is known.
+    torch itself refuses an older one when it first needs it, and one of another major version.
     """
     wanted, have = cudnn_of(version, is_wheel=is_wheel), release(cudnn)[:2]
-    if not wanted or not have:
+    if not wanted or not have or have >= wanted:
         return None
-    exact = is_wheel or local_label(version) is not None
-    if have >= wanted and (not exact or have[0] == wanted[0]):
-        return None
-    least = f"cuDNN {wanted[0]}.{wanted[1]}"
-    return f"torch {version} was compiled against {least if exact else least + ' or newer'}, not {cudnn}"
+    return f"torch {version} needs cuDNN {wanted[0]}.{wanted[1]} or newer, not {cudnn}"
 
 
 def numpy_against_torch(version: str, numpy: str) -> str | None:

@@ -20,6 +20,8 @@ def examine(document: dict[str, Any]) -> tuple[Finding, ...]:
     A fact that was not read gives no finding of a contradiction: it is listed among what could not be read.
     """
     facts = Facts.of(document)
-    found = [*contradictions.find(facts, document["capture"]), *moving.find(facts, document["capture"]),
-             *unread.find(facts, document["capture"])]
+    found = list(contradictions.find(facts, document["capture"]))
+    told = {finding.check for finding in found}
+    found += [finding for finding in moving.find(facts, document["capture"]) if finding.check not in told]
+    found += unread.find(facts, document["capture"])
     return tuple(sorted(found, key=lambda finding: KINDS.index(finding.kind)))

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any, Optional
 
+from ..comparability.compatible import served_cuda
 from ..comparability.reading import Facts, Missing
 from ..comparability.rules.libraries import KINDS
 from ..comparability.versions import prefix, public, release
@@ -17,8 +18,6 @@ from .finding import CONTRADICTION, Finding
 
 Check = Callable[[Facts], Optional[Finding]]
 _RESTART = "start the process again after installing; look at PYTHONPATH, and set PYTHONNOUSERSITE=1"
-#: major CUDA version -> major version of the oldest driver that serves it (CUDA release notes, minimum driver).
-_OLDEST_DRIVER = ((13, 580), (12, 525), (11, 450))
 #: framework -> distributions that bring it.
 _BROUGHT_BY = {"torch": ("torch",), "jax": ("jax",), "numpy": ("numpy",), "scipy": ("scipy",),
                "scikit_learn": ("scikit-learn",),
@@ -78,17 +77,12 @@ def driver_parts(facts: Facts) -> Finding | None:
 def driver_too_old(facts: Facts) -> Finding | None:
     """A driver serves CUDA up to its own major version; a newer one needs the forward-compatibility package."""
     level, build = facts.get("driver.cuda_level"), facts.read("frameworks.torch.cuda_build")
-    serves = release(level)[:1] or _served(facts.get("driver.kernel_module"))
+    serves = (release(level) or served_cuda(facts.get("driver.kernel_module") or ""))[:1]
     if not build or not serves or release(build)[:1] <= serves or facts.get("driver.compat") is True:
         return None
     return _says("driver-too-old", f"torch was built for CUDA {build}, the driver serves CUDA up to "
                  f"{level or serves[0]}", f"install a torch build for CUDA {serves[0]}, or upgrade the driver",
                  "frameworks.torch.cuda_build", effect="CUDA does not start; programs fall back to the CPU or stop")
-
-
-def _served(driver: Any) -> tuple[int, ...]:
-    """Return the major CUDA version that a driver serves, empty where its version is not known or too old."""
-    return next(((cuda,) for cuda, oldest in _OLDEST_DRIVER if driver and release(driver)[:1] >= (oldest,)), ())
 
 
 def wanted_threads(facts: Facts) -> Finding | None:

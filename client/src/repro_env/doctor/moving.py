@@ -10,7 +10,7 @@ from ..comparability.reading import Facts
 from ..comparability.rule import Condition
 from ..comparability.vector import FAILS, entry, rules_of
 from ..fingerprint.facts import is_captured
-from .finding import MOVES, WRONG, Finding
+from .finding import CONTRADICTION, MOVES, WRONG, Finding
 
 _LOCAL_ORIGIN = "file:"
 #: what observes computes nothing.
@@ -24,11 +24,18 @@ def find(facts: Facts, capture: dict[str, Any]) -> Iterator[Finding]:
             continue
         state = entry(rule, facts)
         if state.state == FAILS:
-            kind = WRONG if rule.expected is Level.NONE else MOVES
-            says = rule.why.replace("{detail}", str(state.value)).replace(" {side}", "").strip()
-            yield Finding(kind, rule.id, says, rule.remedy, effect=rule.effect)
+            yield _failing(rule, str(state.value))
     yield from unpinned(facts)
     yield from drift(capture)
+
+
+def _failing(rule: Condition, detail: str) -> Finding:
+    """Return what a failing Condition says of one document."""
+    if rule.cause == CONTRADICTION:
+        return Finding(CONTRADICTION, rule.id, detail, rule.remedy, effect=rule.effect)
+    kind = WRONG if rule.expected is Level.NONE else MOVES
+    says = rule.why.replace("{detail}", detail).replace(" {side}", "").strip()
+    return Finding(kind, rule.id, says, rule.remedy, effect=rule.effect)
 
 
 def unpinned(facts: Facts) -> Iterator[Finding]:
