@@ -132,6 +132,24 @@ def test_jax_beside_other_means_is_not_called_alone(beside: dict[str, Any]) -> N
     assert "program.layout.world_size" not in read(old_jax(Client("cpu"), **beside))
 
 
+def test_a_program_without_a_framework_is_one_rank_that_is_whole() -> None:
+    facts = read({})
+    assert {facts[f"program.layout.{name}"] for name in ("world_size", "data_parallel", "tensor_parallel")} == {1}
+    assert [facts[f"program.layout.{name}"] for name in ("ddp_bucket_mb", "ddp_buckets", "static_graph")] == [None] * 3
+
+
+@pytest.mark.parametrize(("beside", "variables"), [
+    ({"mpi4py": object()}, {}), ({}, {"RANK": "0", "WORLD_SIZE": "2"})],
+    ids=["mpi4py", "announced"])
+def test_a_program_that_may_have_other_ranks_is_not_called_whole(beside: dict[str, Any],
+                                                                 variables: dict[str, str]) -> None:
+    assert "program.layout.data_parallel" not in read(beside, variables=variables)
+
+
+def test_a_program_without_a_framework_is_not_called_whole_before_it_ends() -> None:
+    assert "program.layout.world_size" not in read({}, inprocess.Seen())
+
+
 def test_jax_that_left_its_job_still_tells_its_size() -> None:
     facts = read(old_jax(**{"jax._src.distributed": shape(global_state=shape(num_processes=4))}))
     assert facts["program.layout.world_size"] == 4

@@ -1,4 +1,4 @@
-"""How many processes compute together by JAX or TensorFlow, and by what they exchange numbers.
+"""How many processes compute together by JAX or TensorFlow, or without a framework, and by what they exchange numbers.
 
 A process group of torch is told by torch. Where there is none, the runtimes of the other two know of their own: what
 they were joined to, and how many devices they hold.
@@ -20,13 +20,19 @@ if TYPE_CHECKING:
 
 #: means of exchange that neither of the two knows of.
 _FOREIGN_MEANS = tuple(name for name in OTHER_MEANS if name not in ("jax", "tensorflow"))
+_DDP = ("ddp_bucket_mb", "static_graph", "ddp_buckets")
+#: the layout of a program of one process that exchanges with nobody.
+_UNDIVIDED: dict[str, Any] = {"world_size": 1, **dict.fromkeys(DEGREES, 1), "sharding": "none", **dict.fromkeys(_DDP)}
 
 
 def read(system: System, seen: Seen, readings: Readings) -> None:
-    """Record layout and exchange where JAX or TensorFlow was imported, and torch has no process group."""
+    """Record layout and exchange where torch has no process group: by JAX or TensorFlow, else that nothing is split."""
     modules = system.loaded_modules()
     jax, tensorflow = inprocess_jax.imported(modules) is not None, inprocess_tensorflow.imported(modules)
     if seen.group is not None or not (jax or tensorflow):
+        if "torch" not in modules and _alone(system, modules, seen):
+            for name, value in _UNDIVIDED.items():
+                readings.put(f"program.layout.{name}", "interpreter", value)
         return
     readings.attempt("collectives.backend", "jax" if jax else "tensorflow", lambda: exchange(modules, seen))
     for name, value in layout(system, modules, seen).items():
@@ -60,9 +66,9 @@ def layout(system: System, modules: Any, seen: Seen) -> dict[str, Any]:
         return {}
     if inprocess_tensorflow.accelerators(modules) > 1 or seen.jax.get("devices", 1) > 1:
         return {"world_size": 1}
-    ddp = {} if "torch" in modules else dict.fromkeys(("ddp_bucket_mb", "static_graph", "ddp_buckets"))
-    return {} if _torch_has_devices(modules) else {
-        "world_size": 1, **dict.fromkeys(DEGREES, 1), "sharding": "none", **ddp}
+    if _torch_has_devices(modules):
+        return {}
+    return {name: value for name, value in _UNDIVIDED.items() if name not in _DDP or "torch" not in modules}
 
 
 def _alone(system: System, modules: Any, seen: Seen) -> bool:
