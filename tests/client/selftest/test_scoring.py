@@ -50,6 +50,10 @@ def test_a_base_that_does_not_repeat_is_counted_apart() -> None:
     assert {figure.of for figure in figures(found, whole=False)} == {0}
 
 
+def test_a_base_that_need_not_repeat_has_no_harmless_pairs() -> None:
+    assert not any(row.quiet for row in judged(*plain(base="unsettled", workload="scatter", **STILL)))
+
+
 def test_what_people_vary_on_purpose_is_judged_as_repeat_only() -> None:
     found = judged(*plain(**STILL), outcome("seed", **STILL), outcome("nice", **STILL))
 

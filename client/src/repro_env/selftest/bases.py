@@ -16,13 +16,17 @@ PYTHON = ("arithmetic", "hash-order", "text")
 
 
 class Base(NamedTuple):
-    """One environment: variables over a clean one, and settings that the program makes itself."""
+    """One environment: variables over a clean one, and settings that the program makes itself.
+
+    ``repeats``: it is held to give one result at every launch.
+    """
 
     name: str
     words: str
     workloads: tuple[str, ...]
     variables: dict[str, str]
     settings: dict[str, Any]
+    repeats: bool = True
 
 
 def _threads(count: int) -> dict[str, str]:
@@ -39,6 +43,7 @@ BASES: tuple[Base, ...] = (
     Base("numpy", "NumPy and SciPy alone, two threads", ("numpy", "scipy"), {**_threads(2), **_QUIET}, {}),
     Base("scikit-learn", "scikit-learn with one thread", ("scikit-learn",), {**_threads(1), **_QUIET}, {}),
     Base("python", "Python alone", PYTHON, dict(_QUIET), {}),
-    Base("unsettled", "two threads that add into one place", ("scatter",), {**_threads(2), **_QUIET}, {"warm": True}),
+    Base("unsettled", "two threads that add into one place", ("scatter",), {**_threads(2), **_QUIET}, {"warm": True},
+         repeats=False),
 )
 BASES_BY_NAME = {base.name: base for base in BASES}

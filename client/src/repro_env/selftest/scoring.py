@@ -147,7 +147,7 @@ def _row(left: Outcome, right: Outcome, verdict: Verdict, plain: Verdict, *, set
     known = {*(item.rule for item in plain.reasons), *(item.rule for item in plain.assumes)}
     return Row(
         launch.base.name, launch.workload, factor.name if factor else "", factor.kind if factor else "nothing",
-        verdict.question.value, factor is None or launch.base.name in factor.quiet, settled,
+        verdict.question.value, launch.base.repeats and (factor is None or launch.base.name in factor.quiet), settled,
         left.digest == right.digest, *ends, unmoved,
         unmoved and {*reasons, *unread} <= known, reasons, unread, tuple(item.path for item in verdict.ignored))
 
