@@ -87,6 +87,14 @@ def get(server: str, path: str, query: Mapping[str, str] | None = None, *, timeo
     return _exchange(Address(server), "GET", target, None, timeout_s, token)
 
 
+def post(server: str, path: str, value: Mapping[str, Any], *, timeout_s: float, token: str | None = None
+         ) -> dict[str, Any]:
+    """Ask with a JSON object at ``path`` and return the answer; errors as for ``submit``."""
+    import json
+
+    return _exchange(Address(server), "POST", path, json.dumps(value).encode(), timeout_s, token)
+
+
 def _quoted(name: str) -> str:
     from urllib.parse import quote
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from loopback import says, serving
 
 from tests.client.cli.test_compare import document, put
 
@@ -52,6 +53,18 @@ def test_several_as_json_hold_every_pair(four: list[str], repro_env: Run) -> Non
 def test_several_as_markdown_are_a_table(four: list[str], repro_env: Run) -> None:
     out = repro_env("compare", *four, "--format", "markdown").out
     assert "|  | A | B |\n|---|---|---|\n| A | bitwise | curve |" in out
+
+
+def test_several_runs_are_asked_of_the_service(four: list[str], repro_env: Run) -> None:
+    told = json.loads(repro_env("compare", *four, "--json").out)
+    with serving(says("200 OK", told)) as service:
+        done = repro_env("compare", "run-a", "run-b", "run-c", "--server", service.url, "--vary", "seed", "--level",
+                         "bitwise")
+    (asked,) = service.requests
+    assert (asked.method, asked.target) == ("POST", "/v1/comparisons")
+    assert json.loads(asked.body) == {"runs": ["run-a", "run-b", "run-c"], "question": "compare", "level": "bitwise",
+                                      "vary": ["seed"]}
+    assert done.out.startswith("4 sides, 2 environments.")
 
 
 def test_what_varies_is_set_apart_and_what_moves_with_it_named(four: list[str], repro_env: Run) -> None:

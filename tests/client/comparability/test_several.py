@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -17,6 +18,7 @@ from repro_env.comparability.reading import Facts
 from repro_env.comparability.rules import RULES_BY_ID
 from repro_env.comparability.several import Member, Several, several
 from repro_env.comparability.vector import Vector, class_key, project
+from repro_env.errors import InvalidDocument
 from tests.client.comparability.test_policy import policy
 
 SCOPES = st.sampled_from(Scope)
@@ -159,6 +161,19 @@ def test_one_name_twice_is_refused() -> None:
     member = Member("a", project(side), side.scope)
     with pytest.raises(ValueError, match="names of their own"):
         several([member, member])
+
+
+@given(sides(), POLICIES)
+def test_the_json_form_reads_back(given_sides: Any, chosen: Policy) -> None:
+    question, found = given_sides
+    answer = several(named(found), question=question, policy=chosen)
+    assert Several.from_json(json.loads(json.dumps(answer.to_json()))) == answer
+
+
+@pytest.mark.parametrize("told", [{}, {"separates": 3}, {"expected": [["equal"]]}], ids=["empty", "number", "word"])
+def test_an_answer_that_is_none_is_refused(told: dict[str, Any]) -> None:
+    with pytest.raises(InvalidDocument, match=r"answer\."):
+        Several.from_json(told)
 
 
 def test_the_json_form_holds_words() -> None:

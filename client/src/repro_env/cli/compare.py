@@ -116,22 +116,44 @@ def form_of(values: dict[str, Any]) -> str:
 
 
 def _several(values: dict[str, Any], question: Question) -> Answer:
-    """Judge more than two sides, each read here: runs are fetched, so that files and runs can be mixed."""
-    from ..comparability.runs import vector_of_documents
-    from ..comparability.several import Member, several
+    """Judge more than two sides: the service where all are runs, else here, so that files and runs can be mixed."""
+    from ..comparability.several import Several
 
     settings = sending.load(values)
     chosen = policy.load(values)
+    words = values["arguments"]
+    level = asked_level(values, chosen)
+    if all(map(sides.is_run, words)) and not values.get("policy"):
+        told = _ask_of_several(settings, words, {**_asked(question, level, {}), "vary": list(policy.vary(values))})
+        found = Several.from_json(told)
+    else:
+        found = _judge_several(words, settings, question, level, chosen)
+        told = found.to_json()
+    _print_several(found, told, form_of(values))
+    return found.answer
+
+
+def _ask_of_several(settings: Settings, words: list[str], asked: dict[str, Any]) -> dict[str, Any]:
+    from ..transport import post
+
+    return post(sides.server(settings, words[0], "compare"), "/v1/comparisons",
+                {"runs": [sides.run_id(word) for word in words], **asked}, timeout_s=sending.patience_s(settings),
+                token=settings.token)
+
+
+def _judge_several(words: list[str], settings: Settings, question: Question, level: Level | None, chosen: Policy
+                   ) -> Several:
+    from ..comparability.runs import vector_of_documents
+    from ..comparability.several import Member, several
+
     members = []
-    for word in values["arguments"]:
+    for word in words:
         vector, run = vector_of_documents(sides.documents(word, settings, "compare"), question)
         members.append(Member(word, vector, run.scope))
     try:
-        found = several(members, question=question, level=asked_level(values, chosen), policy=chosen)
+        return several(members, question=question, level=level, policy=chosen)
     except ValueError as error:
-        raise InvalidDocument("compare", f"{error}; one stands twice among {', '.join(values['arguments'])}") from error
-    _print_several(found, form_of(values))
-    return found.answer
+        raise InvalidDocument("compare", f"{error}; one stands twice among {', '.join(words)}") from error
 
 
 def _print_verdict(verdict: Verdict, told: dict[str, Any], names: tuple[str, str], form: str) -> None:
@@ -146,9 +168,9 @@ def _print_verdict(verdict: Verdict, told: dict[str, Any], names: tuple[str, str
         answer(render_text(verdict, *names, columns=width(), bold=_bold, dim=_dim))
 
 
-def _print_several(found: Several, form: str) -> None:
+def _print_several(found: Several, told: dict[str, Any], form: str) -> None:
     if form == "json":
-        _print_json(found.to_json())
+        _print_json(told)
         return
     from ..render.several import several_markdown, several_text
 

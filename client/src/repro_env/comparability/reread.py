@@ -1,4 +1,7 @@
-"""A verdict read back from its JSON form, as ``GET /v1/comparisons`` answers it. Fields not known here are left out."""
+"""Verdicts read back from their JSON form, as ``/v1/comparisons`` answers them, on two sides or on several.
+
+Fields not known here are left out.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,7 @@ from typing import Any, Callable
 
 from ..errors import InvalidDocument
 from .levels import Answer, Level, Question, Scope
+from .several import Class, Moving, Outside, Separation, Several
 from .verdict import Assumption, Confound, Difference, Evidence, Ignored, Reason, Step, Varied, Verdict
 
 _WORDS: dict[str, Callable[[Any], Any]] = {
@@ -29,6 +33,28 @@ def verdict(value: dict[str, Any]) -> Verdict:
     return made
 
 
+def several(value: dict[str, Any]) -> Several:
+    """Return the answer about several sides in ``value``; raise ``InvalidDocument`` for what is missing or wrong."""
+    rows = {end: _matrix(value, end) for end in ("guaranteed", "expected", "possible")}
+    separates = tuple(
+        dataclasses.replace(item, values=tuple((str(text), tuple(names)) for text, names in item.values))
+        for item in _rows(value, "separates", Separation, ("guaranteed", "expected", "possible"), "answer"))
+    nested = {"groups": tuple(map(tuple, value.get("groups") or ())), "separates": separates, **rows,
+              "classes": _rows(value, "classes", Class, ("level",), "answer"),
+              "outside": _rows(value, "outside", Outside, ("level",), "answer"),
+              "confounds": _rows(value, "confounds", Moving, (), "answer")}
+    made: Several = _build(Several, {**value, **nested}, ("question", "scope", "answer", "level"), "answer")
+    return made
+
+
+def _matrix(value: dict[str, Any], end: str) -> tuple[tuple[Level, ...], ...]:
+    """Return the rows of one end; none where the service left them out."""
+    try:
+        return tuple(tuple(map(Level.parse, row)) for row in value.get(end) or ())
+    except (AttributeError, TypeError, ValueError) as error:
+        raise InvalidDocument(f"answer.{end}", f"expected rows of levels ({error})") from error
+
+
 def _varied(row: Any, index: int) -> Any:
     name = f"verdict.varied[{index}]"
     if not isinstance(row, dict):
@@ -41,11 +67,12 @@ def _later(value: dict[str, Any], name: str, kind: type) -> tuple[Any, ...]:
     return _rows(value, name, kind, ()) if name in value else ()
 
 
-def _rows(value: dict[str, Any], name: str, kind: type, words: tuple[str, ...]) -> tuple[Any, ...]:
+def _rows(value: dict[str, Any], name: str, kind: type, words: tuple[str, ...], of: str = "verdict"
+          ) -> tuple[Any, ...]:
     rows = value.get(name)
     if not isinstance(rows, list):
-        raise InvalidDocument(f"verdict.{name}", "expected a list")
-    return tuple(_build(kind, row, words, f"verdict.{name}[{index}]") for index, row in enumerate(rows))
+        raise InvalidDocument(f"{of}.{name}", "expected a list")
+    return tuple(_build(kind, row, words, f"{of}.{name}[{index}]") for index, row in enumerate(rows))
 
 
 def _build(kind: type, value: Any, words: tuple[str, ...], field: str) -> Any:

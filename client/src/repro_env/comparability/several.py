@@ -113,6 +113,13 @@ class Several:
         told: dict[str, Any] = plain(self)
         return told
 
+    @classmethod
+    def from_json(cls, value: dict[str, Any]) -> Several:
+        """Return the answer that ``to_json`` wrote; raise ``InvalidDocument`` where ``value`` is none."""
+        from .reread import several as read
+
+        return read(value)
+
     def pair(self, one: str, other: str) -> Levels:
         """Return the three ends of two sides; raise ``KeyError`` for a name that is not among them."""
         index = {name: number for number, names in enumerate(self.groups) for name in names}

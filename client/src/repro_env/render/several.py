@@ -32,7 +32,7 @@ def several_text(found: Several, *, columns: int = 88, bold: Paint = str, dim: P
     """Return the answer in lines of at most ``columns``, but for a matrix that needs more."""
     blocks = ["\n".join(bold(line) for line in wrapped(_headline(found), columns))]
     blocks += [section_of(section, columns, bold) for section in _sections(found, *_legend(found))]
-    if len(found.groups) <= MAX_DRAWN:
+    if _is_drawn(found):
         blocks.insert(2, "\n".join(_drawn(found)))
     blocks.append("\n".join(dim(line) for line in wrapped(_foot(found), columns)))
     return "\n\n".join(blocks) + "\n"
@@ -43,9 +43,14 @@ def several_markdown(found: Several) -> str:
     lines = [f"## {escape(_headline(found))}", ""]
     for number, section in enumerate(_sections(found, *_legend(found))):
         lines += [*markdown_section(section), ""]
-        if number == 0 and len(found.groups) <= MAX_DRAWN:
+        if number == 0 and _is_drawn(found):
             lines += [*_table(found), ""]
     return "\n".join([*lines, f"*{escape(_foot(found))}*"]) + "\n"
+
+
+def _is_drawn(found: Several) -> bool:
+    """Tell whether the matrix is small enough to be drawn, and there."""
+    return bool(found.expected) and len(found.groups) <= MAX_DRAWN
 
 
 def _headline(found: Several) -> str:
