@@ -123,10 +123,19 @@ def rest_page() -> str:
                 lines += [f"| `{item['name']}` | {item['in']} | {'yes' if item.get('required') else 'no'} | "
                           f"{item.get('description', '')} |" for item in route["parameters"]]
                 lines.append("")
+            lines += _body_table(route)
             lines += ["| status | meaning |", "|---|---|"]
             lines += [f"| {status} | {answer['description']} |" for status, answer in route["responses"].items()]
             lines.append("")
     return "\n".join(lines)
+
+
+def _body_table(route: dict[str, Any]) -> list[str]:
+    """A table of the fields of a JSON body; nothing for a route without one, and for a document, which has its page."""
+    schema = route.get("requestBody", {}).get("content", {}).get("application/json", {}).get("schema", {})
+    rows = [f"| `{name}` | {'yes' if name in schema.get('required', ()) else 'no'} | {item.get('description', '')} |"
+            for name, item in schema.get("properties", {}).items()]
+    return ["| field of the body | required | meaning |", "|---|---|---|", *rows, ""] if rows else []
 
 
 def pages() -> dict[Path, str]:

@@ -82,6 +82,15 @@ def test_a_job_is_warned_on_stderr(story: str) -> None:
     assert "  |            remedy: " in text
 
 
+def test_several_runs_make_classes_and_a_policy_says_what_is_on_purpose(story: str) -> None:
+    text = chapter(story, 5)
+    assert "  bitwise  one-thread, one-thread-again | two-threads" in text
+    assert "  curve    one-thread, one-thread-again, two-threads" in text
+    assert "apart by blas-threads: openblas 1 (one-thread, one-thread-again); openblas 2 (two-threads)" in text
+    assert "version 1 of the policy of project demo is in force" in text
+    assert '"answer": "yes"' in text.partition("under this policy")[2]
+
+
 def test_story_says_where_the_data_lies_and_how_to_go_on(story: str) -> None:
     assert "with a space" in story.rpartition("Done")[2]
     assert "make serve" in story

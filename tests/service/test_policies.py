@@ -333,7 +333,7 @@ class TestBaselines:
         api.send(observation())
         api.put(BASELINE, {"run": "r1", "level": "bitwise"})
         (warning,) = api.send(observation("o2", "r2", **FOUR)).json()["warnings"]
-        assert "policy" not in warning["comparison"]
+        assert ("policy" in warning["comparison"], warning["policy_version"]) == (False, None)
         assert api.get(warning["comparison"]).json()["headline"] == warning["headline"]
         api.put(POLICY, WAIVED)
         assert api.send(observation("o2", "r2", **FOUR)).json()["warnings"] == []
@@ -346,7 +346,7 @@ class TestBaselines:
         verdict = api.get(warning["comparison"]).json()
         assert (verdict["headline"], verdict["answer"], verdict["level"]) == (
             warning["headline"], warning["answer"], "bitwise")
-        assert verdict["in_force"]["project"] == "vision"
+        assert (verdict["in_force"]["project"], warning["policy_version"]) == ("vision", 1)
 
     def test_the_policy_states_the_baseline_before_the_one_that_was_set(self, api, observation):
         for name in ("r1", "r2", "r3"):

@@ -12,7 +12,10 @@ from alembic.script import ScriptDirectory
 from sqlalchemy import text
 from sqlalchemy.exc import IntegrityError, OperationalError
 
+from repro_env.comparability.levels import Level, Question
+from repro_env_service.baselines import Baseline, baseline_of
 from repro_env_service.errors import DataFolderInUse, SchemaTooNew, StartError
+from repro_env_service.policies import latest
 from repro_env_service.settings import Settings
 from repro_env_service.storage import DATABASE_NAME, Storage
 from repro_env_service.tables import Base
@@ -43,6 +46,22 @@ def test_database_of_every_revision_is_brought_up_to_date(storage, revision):
     assert upgrade(storage) == (revision, REVISIONS[-1])
     with storage.writer.connect() as connection:
         assert compare_metadata(MigrationContext.configure(connection), Base.metadata) == []
+
+
+@pytest.mark.parametrize("revision", ["0001", "0002"])
+def test_baselines_stored_before_policies_keep_their_level(storage, revision):
+    with storage.writer.begin() as connection:
+        config = configuration()
+        config.attributes["connection"] = connection
+        command.upgrade(config, revision)
+        connection.execute(text("INSERT INTO projects VALUES ('vision', 'run', 'r1', 'curve', 'compare', 'then'), "
+                                "('speech', 'manifest', 'base/1', 'bitwise', 'repeat', 'now')"))
+    assert upgrade(storage) == (revision, REVISIONS[-1])
+    with storage.reading() as session:
+        held = [baseline_of(session, name) for name in ("vision", "speech", "none")]
+        assert latest(session, "vision") is None
+    assert held == [Baseline("vision", "r1", None, Level.CURVE, Question.COMPARE, "baseline", "then"),
+                    Baseline("speech", None, "base/1", Level.BITWISE, Question.REPEAT, "baseline", "now"), None]
 
 
 def test_chain_is_one_line_from_the_first_table():
@@ -107,6 +126,15 @@ def test_database_is_durable_and_strict(storage):
             told = {name: connection.execute(text(f"PRAGMA {name}")).scalar()
                     for name in ("journal_mode", "synchronous", "foreign_keys", "busy_timeout")}
         assert told == {"journal_mode": "wal", "synchronous": 2, "foreign_keys": 1, "busy_timeout": 5000}
+
+
+def test_a_version_of_a_policy_is_stored_once(storage):
+    upgrade(storage)
+    row = text("INSERT INTO policies VALUES ('vision', 1, 'a', 'd', 'c', x'', 'now')")
+    with storage.writing() as session:
+        session.execute(row)
+    with pytest.raises(IntegrityError), storage.writing() as session:
+        session.execute(row)
 
 
 def test_readers_cannot_write(storage):

@@ -1,4 +1,4 @@
-"""A verdict of the service can be recomputed from what the service gives back: its observations, policy and rule set."""
+"""A verdict of the service can be recomputed from what the service gives: observations, policy and rule set."""
 
 from __future__ import annotations
 

@@ -38,7 +38,10 @@ class Digests(BaseModel):
 
 
 class BaselineWarning(BaseModel):
-    """The run does not compare with the baseline of its project; ``comparison`` leads to the whole verdict."""
+    """The run does not compare with the baseline of its project; ``comparison`` leads to the whole verdict.
+
+    ``policy_version`` is the version of the project's policy that it was judged under, null where there is none.
+    """
 
     kind: Literal["baseline"]
     baseline: str
@@ -47,6 +50,7 @@ class BaselineWarning(BaseModel):
     headline: str
     first_reason: str | None
     remedy: str | None
+    policy_version: int | None
     comparison: str
 
 
@@ -263,10 +267,11 @@ class ComparableAnswer(BaseModel):
 class BaselineRequest(Strict):
     """A run id or a manifest as ``name/version``; exactly one of them."""
 
-    run: str | None = Field(default=None, min_length=1, max_length=128)
-    manifest: str | None = Field(default=None, min_length=3, max_length=257)
-    level: LevelWord | None = None
-    question: Literal["compare", "repeat"] = "compare"
+    run: str | None = Field(default=None, min_length=1, max_length=128, description="run id")
+    manifest: str | None = Field(default=None, min_length=3, max_length=257, description="name/version")
+    level: LevelWord | None = Field(default=None, description=(
+        "what runs are held to; without it what the policy requires, else the default of the question"))
+    question: Literal["compare", "repeat"] = Field(default="compare", description="compare or repeat")
 
     @model_validator(mode="after")
     def one_of_them(self) -> BaselineRequest:

@@ -71,19 +71,20 @@ class Demo:
         self.server = server
         self.tell = Teller()
         self.suffix = telling(data)
+        self.project = self.run_id("demo")
         self.environment = {name: value for name, value in os.environ.items() if not name.startswith("REPRO_ENV_")}
         self.environment |= {"REPRO_ENV_SERVER": server, "REPRO_ENV_SPOOL": str(data / "spool"),
-                             "REPRO_ENV_PROJECT": "demo", "NO_COLOR": "1", "COLUMNS": str(WIDTH),
+                             "REPRO_ENV_PROJECT": self.project, "NO_COLOR": "1", "COLUMNS": str(WIDTH),
                              "PYTHONHASHSEED": "0"}
 
     def run_id(self, name: str) -> str:
         """Return the run id, or project, of this telling for ``name``: an earlier one in the folder has its own."""
         return f"{name}{self.suffix}"
 
-    def client(self, *arguments: str, project: str = "demo", threads: int | None = None, folder: Path | None = None,
-               accept: tuple[int, ...] = (0,)) -> subprocess.CompletedProcess[str]:
+    def client(self, *arguments: str, project: str | None = None, threads: int | None = None,
+               folder: Path | None = None, accept: tuple[int, ...] = (0,)) -> subprocess.CompletedProcess[str]:
         """Run ``repro-env`` in ``folder``; raise ``DemoError`` for an exit code outside ``accept``."""
-        environment = {**self.environment, "REPRO_ENV_PROJECT": project}
+        environment = {**self.environment, "REPRO_ENV_PROJECT": project or self.project}
         if threads is not None:
             environment["OPENBLAS_NUM_THREADS"] = str(threads)
         done = subprocess.run([sys.executable, "-m", "repro_env", *arguments], env=environment, text=True,
@@ -99,6 +100,15 @@ class Demo:
     def put(self, path: str, body: dict[str, Any]) -> Any:
         """PUT JSON to the service."""
         return self._ask("PUT", path, json.dumps(body).encode())
+
+    def post(self, path: str, body: dict[str, Any]) -> Any:
+        """POST JSON to the service."""
+        return self._ask("POST", path, json.dumps(body).encode())
+
+    def curl(self, method: str, path: str, body: dict[str, Any]) -> None:
+        """Show a request with a body as it would be typed."""
+        self.tell.command(f"curl -X {method} {self.server}{path} -H 'Content-Type: application/json' "
+                          f"-d '{json.dumps(body)}'")
 
     def _ask(self, method: str, path: str, body: bytes | None) -> Any:
         request = urllib.request.Request(self.server + path, data=body, method=method,
@@ -155,6 +165,7 @@ def tell(data: Path, options: argparse.Namespace) -> Demo:
         threads(demo)
         two_gpus(demo, options.left.resolve(), options.right.resolve())
         warning(demo)
+        several(demo)
     return demo
 
 
@@ -214,8 +225,7 @@ def warning(demo: Demo) -> None:
     """Chapter 4: a baseline, and the warning that a job's log then gets."""
     demo.tell.chapter("4. A baseline, and the warning in a job's log")
     body, project = {"run": demo.run_id("gpu-a")}, demo.run_id("demo-gpu")
-    demo.tell.command(f"curl -X PUT {demo.server}/v1/projects/{project}/baseline "
-                      f"-H 'Content-Type: application/json' -d '{json.dumps(body)}'")
+    demo.curl("PUT", f"/v1/projects/{project}/baseline", body)
     baseline = demo.put(f"/v1/projects/{project}/baseline", body)
     demo.tell.output(f"the baseline of project {baseline['project']} is now run {baseline['run']}, "
                      f"at level {baseline['level']}")
@@ -223,6 +233,38 @@ def warning(demo: Demo) -> None:
     demo.tell.command(f"repro-env capture --project {project} --run-id {demo.run_id('job')}")
     done = demo.client("capture", "--run-id", demo.run_id("job"), project=project)
     demo.tell.output(done.stderr, mark="  | ")
+
+
+def several(demo: Demo) -> None:
+    """Chapter 5: the three trainings at once, and a policy that says what of this is on purpose."""
+    demo.tell.chapter("5. Several runs at once, and what a project decides")
+    runs = [demo.run_id(name) for name in ("one-thread", "one-thread-again", "two-threads")]
+    demo.tell.say("The three trainings of chapter 2, over REST:")
+    demo.curl("POST", "/v1/comparisons", {"runs": runs})
+    found = demo.post("/v1/comparisons", {"runs": runs})
+    for level in ("bitwise", "curve"):
+        classes = [", ".join(row["members"]) for row in found["classes"] if row["level"] == level]
+        demo.tell.output(f"{level:8} {' | '.join(classes) or 'no class'}")
+    apart = [row for row in found["separates"] if row["guaranteed"] != "bitwise"]
+    for row in apart:
+        demo.tell.output(f"apart by {row['rule']}: "
+                         + "; ".join(f"{value} ({', '.join(names)})" for value, names in row["values"]))
+    decide(demo, runs)
+
+
+def decide(demo: Demo, runs: list[str]) -> None:
+    """State in a policy what differs on purpose and which level is required, and ask again."""
+    policy = {"name": "demo", "require": "bitwise", "vary": ["threads"]}
+    path = f"/v1/projects/{demo.project}/policy"
+    demo.tell.say("\nA project that varies the threads on purpose, and wants equal bits else, says so:")
+    demo.curl("PUT", path, policy)
+    stored = demo.put(path, policy)
+    demo.tell.output(f"version {stored['version']} of the policy of project {stored['project']} is in force")
+    demo.tell.say("\nOne thread against two, under this policy:")
+    demo.tell.command(f"curl '{demo.server}/v1/comparisons?left={runs[0]}&right={runs[2]}'")
+    verdict = demo.get("/v1/comparisons", left=runs[0], right=runs[2])
+    demo.tell.output(json.dumps({name: verdict[name] for name in ("level", "answer", "headline")}, indent=2)
+                     + "\n… and under `varied` what differs on purpose")
 
 
 def close(demo: Demo, seconds: float) -> None:

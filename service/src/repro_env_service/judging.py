@@ -143,7 +143,7 @@ def baseline_warning(held: Baseline, run: Run, comparison: Comparison) -> dict[s
     first = verdict.reasons[0] if verdict.reasons else None
     return {"kind": "baseline", "baseline": held.side, "level": verdict.level.word, "answer": verdict.answer.value,
             "headline": verdict.headline, "first_reason": first.why if first else None,
-            "remedy": first.remedy if first else None,
+            "remedy": first.remedy if first else None, "policy_version": comparison.in_force.version,
             "comparison": comparison_address(held.side, run.id, comparison)}
 
 

@@ -18,12 +18,13 @@ class SeveralRequest(Strict):
 
     runs: list[Annotated[str, Field(pattern=SIDE_PATTERN)]] = Field(
         description="run ids, or manifest:name/version; 2 to 1000, each once")
-    question: Literal["compare", "repeat"] = "compare"
-    level: LevelWord | None = None
+    question: Literal["compare", "repeat"] = Field(default="compare", description="compare or repeat")
+    level: LevelWord | None = Field(default=None, description="level asked for; policy and question have a default")
     policy: Literal["project", "none"] | dict[str, Any] | None = Field(default=None, description=(
         "`project`, `none`, or a policy for this request; without it that of the project of all runs, where it has "
         "one"))
-    vary: list[Annotated[str, Field(min_length=1, max_length=100)]] = Field(default_factory=list, max_length=50)
+    vary: list[Annotated[str, Field(min_length=1, max_length=100)]] = Field(
+        default_factory=list, max_length=50, description="what differs on purpose, beside what the policy says")
     matrix: bool | None = Field(default=None, description=(
         "whether the ends of each pair are told; without it where there are at most 200 environments"))
 
