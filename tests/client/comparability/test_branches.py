@@ -174,3 +174,16 @@ def test_a_side_seen_from_outside_is_not_lowered_by_what_the_process_shows(name:
     verdict = judge(Facts.of(outside), Facts.of(complete_document("process")))
     assert not verdict.reasons
     assert verdict.guaranteed is Level.BITWISE
+
+
+@pytest.mark.parametrize(("without", "rules"), [
+    (["AVX2", "AVX512F", "AVX512_SKX", "FMA3"], {"numpy-simd-host"}),
+    (["AVX2", "FMA3"], {"cpu-vector-level", "numpy-simd", "numpy-simd-host"})], ids=["half precision", "AVX-512"])
+def test_numpy_features_that_floats_do_not_use_lower_the_guarantee_alone(without: list[str], rules: set[str]) -> None:
+    """Measured with NumPy 2.4: withholding AVX512_ICL and AVX512_SPR changed no result in float32 and float64."""
+    pool = {"library": "openblas", "version": "0.3.30", "architecture": "Haswell", "threads": 8}
+    common = {"frameworks.torch": None, "libraries.mkl": None, "threads.blas_pools": [pool]}
+    verdict = verdict_on({"cpu.numpy_simd": ["AVX2", "AVX512F", "AVX512_ICL", "AVX512_SKX", "AVX512_SPR", "FMA3"]},
+                         {"cpu.numpy_simd": without}, **common)
+    assert {reason.rule for reason in verdict.reasons} == rules
+    assert verdict.guaranteed is Level.CURVE

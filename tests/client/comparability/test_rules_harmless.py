@@ -36,7 +36,8 @@ HARMLESS_ON_CPU: dict[str, dict[str, Any]] = {
     "cuDNN determinism": {"determinism.cudnn_deterministic": False},
     "cuBLAS workspace": {"determinism.cublas_workspace": ":16:8"},
     "oneDNN determinism": {"determinism.mkldnn_deterministic": True},
-    "CUDA build on a CPU run": {"frameworks.torch.cuda_build": "12.4", "frameworks.torch.arch_list": ["sm_90"]},
+    "CUDA build on a CPU run": {"frameworks.torch": framework(
+        "2.13.0+cu124", revision="r2.13.0cpu", cuda_build="12.4", arch_list=["sm_90"])},
     "idle GPU": {"accelerators.devices": [h100()]},
     "idle CUDA libraries": {"libraries.cudnn": library("9.1.0"), "libraries.cublas": library("12.4.5")},
     "thread variable with no effect": {"variables.values.OMP_NUM_THREADS": "8"},
