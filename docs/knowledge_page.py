@@ -92,7 +92,8 @@ def page() -> str:
     counts = Counter(item.becomes for item in found)
     lines = ["# What became of the research\n", f"The rule set began as {ENTRIES} pieces of research. Each was checked "
              "against sources and experiments, corrected where it was wrong, and answered in one of five ways. "
-             f"{len(found)} are answered here. Recorded cases (r…, f…) lie in [tests/reports](../tests/reports).\n", "| answer | entries | means |", "|---|---|---|"]
+             f"{len(found)} are answered here. Recorded cases (r…, f…) lie in [tests/reports](../tests/reports).\n",
+             "| answer | entries | means |", "|---|---|---|"]
     lines += [f"| {name} | {counts[name]} | {meaning} |" for name, meaning in DISPOSITIONS.items()]
     for layer in dict.fromkeys(item.layer for item in found):
         of_layer = [item for item in found if item.layer == layer]

@@ -5,15 +5,15 @@ The JSON form holds everything; here long lists are cut to what a person reads, 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import TypeVar
 
 from ..comparability.headline import root_of
 from ..comparability.levels import Answer, Level, Question, Scope
 from ..comparability.rule import SAME_IT
 from ..comparability.verdict import Assumption, Confound, Reason, Step, Varied, Verdict
-from ..comparability.wording import SIDES, brief, said
+from ..comparability.wording import SIDES, brief
+from ..comparability.wording import said as put
+from .phrases import conjoined, count, grouped, listed, rest, said, sentence
 
 MAX_REASONS, MAX_SHORT_REASONS, MAX_FOLDED, MAX_GROUPS, MAX_PATHS, MAX_IGNORED, MAX_STEPS = 5, 8, 4, 3, 3, 6, 6
 #: layers named of what the program sets.
@@ -44,7 +44,6 @@ _ANSWER = {
 }
 _ASKED = {Question.COMPARE: "Comparable", Question.REPEAT: "Should they repeat",
           Question.RESUME: "Should the second continue the first"}
-Item = TypeVar("Item")
 
 
 @dataclass(frozen=True)
@@ -102,7 +101,7 @@ def answer_line(verdict: Verdict) -> str:
     """Return the question that was asked and its answer, in one line."""
     if verdict.answer is Answer.UNKNOWN:
         lowering = sum(item.lowers for item in verdict.assumes)
-        answer = (f"unknown: nothing that was read stands against it, but {_count(lowering, 'check')} "
+        answer = (f"unknown: nothing that was read stands against it, but {count(lowering, 'check')} "
                   f"{'lacks' if lowering == 1 else 'lack'} facts")
     else:
         answer = _ANSWER[verdict.answer]
@@ -136,7 +135,7 @@ def visible(text: str) -> str:
 
 
 def _differences(main: list[Reason], reasons: tuple[Reason, ...]) -> Section:
-    points = [Point(_said(reason), (
+    points = [Point(said(reason), (
         ("effect", reason.effect), ("remedy", reason.remedy), *_folded(reason, reasons),
         ("rule", f"{reason.rule}: {_remains(reason)}; {reason.confidence}"))) for reason in main[:MAX_REASONS]]
     return Section("What stands between them", tuple(points), numbered=True)
@@ -161,68 +160,68 @@ def _folded(reason: Reason, reasons: tuple[Reason, ...]) -> tuple[tuple[str, str
         pending = bool(fresh)
     same = brief(reason.why, reason.expected, reason.observed)
     others = [why for why in dict.fromkeys(found) if why != same]
-    return (("so also", _listed(others, MAX_FOLDED, "; ")),) if others else ()
+    return (("so also", listed(others, MAX_FOLDED, "; ")),) if others else ()
 
 
 def _more_differences(main: list[Reason]) -> Section:
     further = main[MAX_REASONS:]
-    points = tuple(Point(f"{_said(reason)} ({reason.rule}; {_remains(reason)})")
+    points = tuple(Point(f"{said(reason)} ({reason.rule}; {_remains(reason)})")
                    for reason in further[:MAX_SHORT_REASONS])
-    return Section("Also different", points, rest=_rest(len(further) - MAX_SHORT_REASONS))
+    return Section("Also different", points, rest=rest(len(further) - MAX_SHORT_REASONS))
 
 
 def _confounds(confounds: tuple[Confound, ...], numbers: dict[str, int]) -> Section:
     """Say what cannot be told apart from what differs on purpose, by the numbers of differences where they have one."""
     numbered = sorted(numbers[item.rule] for item in confounds if item.rule in numbers)
-    told = [_sentence(item.why) for item in confounds if item.rule not in numbers]
+    told = [sentence(item.why) for item in confounds if item.rule not in numbers]
     points = [Point(text) for text in told[:MAX_SHORT_REASONS]]
     if numbered:
-        words = _and(list(dict.fromkeys(word for item in confounds for word in item.moves_with)))
+        words = conjoined(list(dict.fromkeys(word for item in confounds for word in item.moves_with)))
         points.insert(0, Point(
-            f"a difference between the results may be due to {_and([str(number) for number in numbered])} as well as "
-            f"to {words}; make equal what is not varied on purpose, or change one thing at a time"))
+            f"a difference between the results may be due to {conjoined([str(number) for number in numbered])} as well "
+            f"as to {words}; make equal what is not varied on purpose, or change one thing at a time"))
     return Section("Moves together with what differs on purpose", tuple(points),
-                   rest=_rest(len(told) - MAX_SHORT_REASONS))
+                   rest=rest(len(told) - MAX_SHORT_REASONS))
 
 
 def _varied(varied: tuple[Varied, ...]) -> list[Section]:
     """List what was declared to differ, and what a comparison of stacks leaves to the user."""
     declared = [Point(f"{row.word}: {_differing(row)}") for row in varied if row.word != _UNJUDGED]
-    left = [_sentence(brief(item.why, item.expected, item.observed)) for row in varied if row.word == _UNJUDGED
+    left = [sentence(brief(item.why, item.expected, item.observed)) for row in varied if row.word == _UNJUDGED
             for item in row.differences]
     return [Section("Differs on purpose, not judged", tuple(declared)),
             Section("Differs in the program, which this question does not judge",
-                    tuple(Point(text) for text in left[:MAX_SHORT_REASONS]), rest=_rest(len(left) - MAX_SHORT_REASONS))]
+                    tuple(Point(text) for text in left[:MAX_SHORT_REASONS]), rest=rest(len(left) - MAX_SHORT_REASONS))]
 
 
 def _differing(row: Varied) -> str:
     found = [brief(item.why, item.expected, item.observed) for item in row.differences]
     if found:
-        return _listed(found, MAX_FOLDED, "; ")
-    return "no difference was found" + (f", {_count(len(row.unread), 'check')} lacking facts" if row.unread else "")
+        return listed(found, MAX_FOLDED, "; ")
+    return "no difference was found" + (f", {count(len(row.unread), 'check')} lacking facts" if row.unread else "")
 
 
 def _unread(verdict: Verdict) -> list[Section]:
     """Group what was not read by the way to read it, so that a hundred facts are a few lines."""
     lowering = [item for item in verdict.assumes if item.lowers and item.lacking]
     effects = [item.rule for item in verdict.assumes if item.lowers and not item.lacking]
-    groups = _grouped(lowering, lambda item: item.capture_how)
+    groups = grouped(lowering, lambda item: item.capture_how)
     points = [Point(how, (("for", _facts(items)),)) for how, items in groups[:MAX_GROUPS]]
     left_out = sum(len(items) for _, items in groups[MAX_GROUPS:])
-    sections = [Section(f"Not read, so not guaranteed ({_count(len(lowering), 'check')})", tuple(points),
-                        rest=_rest(left_out))]
+    sections = [Section(f"Not read, so not guaranteed ({count(len(lowering), 'check')})", tuple(points),
+                        rest=rest(left_out))]
     if effects:
-        named = Point(SAME_IT, (("for", "rules " + _listed(effects, MAX_SHORT_REASONS)),))
-        sections.append(Section(f"Read, but with unknown effect ({_count(len(effects), 'check')})", (named,)))
+        named = Point(SAME_IT, (("for", "rules " + listed(effects, MAX_SHORT_REASONS)),))
+        sections.append(Section(f"Read, but with unknown effect ({count(len(effects), 'check')})", (named,)))
     return [*sections, _not_covered([item for item in verdict.assumes if not item.lowers])]
 
 
 def _not_covered(items: list[Assumption]) -> Section:
     """Count by layer what nobody saw from outside and what lowers nothing there."""
-    layers = sorted(_grouped(items, lambda item: item.layer), key=lambda group: -len(group[1]))
-    named = _listed([f"{layer} {len(of_layer)}" for layer, of_layer in layers], MAX_LAYERS)
-    how = [("to cover", how) for how, _ in _grouped(items, lambda item: item.capture_how)[:1]]
-    point = Point(f"what the program itself sets ({_count(len(items), 'check')}: {named})", tuple(how))
+    layers = sorted(grouped(items, lambda item: item.layer), key=lambda group: -len(group[1]))
+    named = listed([f"{layer} {len(of_layer)}" for layer, of_layer in layers], MAX_LAYERS)
+    how = [("to cover", how) for how, _ in grouped(items, lambda item: item.capture_how)[:1]]
+    point = Point(f"what the program itself sets ({count(len(items), 'check')}: {named})", tuple(how))
     return Section("Not covered by this verdict", (point,) if items else ())
 
 
@@ -232,31 +231,31 @@ def _facts(items: list[Assumption]) -> str:
                for side in ("expected", "observed")}
     paths = list(dict.fromkeys(lacking["expected"] + lacking["observed"]))
     sides = [name for side, name in SIDES.items() if lacking[side]]
-    return f"{_listed(paths, MAX_PATHS)} ({f'{sides[0]} side' if len(sides) == 1 else 'both sides'})"
+    return f"{listed(paths, MAX_PATHS)} ({f'{sides[0]} side' if len(sides) == 1 else 'both sides'})"
 
 
 def _raises(verdict: Verdict, numbers: dict[str, int]) -> Section:
     """Say what lifts which end, referring to the numbered differences instead of repeating their remedies."""
     points: list[Point] = []
-    for (lifts, to), steps in _grouped(verdict.raises, lambda step: (step.lifts, step.to)):
+    for (lifts, to), steps in grouped(verdict.raises, lambda step: (step.lifts, step.to)):
         also = "also " if any(step.to is to and step.lifts.endswith(f" and {lifts}") for step in verdict.raises) else ""
         points.append(Point(f"{lifts} to {to.word}: {also}{_steps(steps, numbers)}"))
-    return Section("What would raise it", tuple(points[:MAX_STEPS]), rest=_rest(len(points) - MAX_STEPS))
+    return Section("What would raise it", tuple(points[:MAX_STEPS]), rest=rest(len(points) - MAX_STEPS))
 
 
 def _steps(steps: list[Step], numbers: dict[str, int]) -> str:
     referred = sorted({numbers[rule] for step in steps for rule in step.rules if rule in numbers})
     told = list(dict.fromkeys(step.do for step in steps if not any(rule in numbers for rule in step.rules)))
-    parts = [f"the {'remedy' if len(referred) == 1 else 'remedies'} of {_and([str(n) for n in referred])}"
+    parts = [f"the {'remedy' if len(referred) == 1 else 'remedies'} of {conjoined([str(n) for n in referred])}"
              ] if referred else []
     return "; and ".join(parts + told[:MAX_GROUPS]) + (f"; and {len(told) - MAX_GROUPS} more"
                                                        if len(told) > MAX_GROUPS else "")
 
 
 def _notes(notes: list[Reason]) -> Section:
-    points = tuple(Point(f"{_said(reason)} ({reason.rule}, {reason.confidence})")
+    points = tuple(Point(f"{said(reason)} ({reason.rule}, {reason.confidence})")
                    for reason in notes[:MAX_SHORT_REASONS])
-    return Section("Also seen, lowers nothing", points, rest=_rest(len(notes) - MAX_SHORT_REASONS))
+    return Section("Also seen, lowers nothing", points, rest=rest(len(notes) - MAX_SHORT_REASONS))
 
 
 def _evidence(verdict: Verdict) -> Section:
@@ -264,48 +263,10 @@ def _evidence(verdict: Verdict) -> Section:
 
 
 def _ignored(verdict: Verdict) -> Section:
-    points = tuple(Point(brief(said(f"{item.path}: {item.expected} against {item.observed} ({item.why})"), "", ""))
+    points = tuple(Point(brief(put(f"{item.path}: {item.expected} against {item.observed} ({item.why})"), "", ""))
                    for item in verdict.ignored[:MAX_IGNORED])
-    return Section("Differences that do not matter", points, rest=_rest(len(verdict.ignored) - MAX_IGNORED))
+    return Section("Differences that do not matter", points, rest=rest(len(verdict.ignored) - MAX_IGNORED))
 
 
 def _waived(verdict: Verdict) -> Section:
     return Section("Waived by the policy", tuple(Point(f"{rule}: {reason}") for rule, reason in verdict.waived))
-
-
-Key = TypeVar("Key")
-
-
-def _grouped(items: Iterable[Item], key: Callable[[Item], Key]) -> list[tuple[Key, list[Item]]]:
-    groups: dict[Key, list[Item]] = {}
-    for item in items:
-        groups.setdefault(key(item), []).append(item)
-    return list(groups.items())
-
-
-def _said(reason: Reason) -> str:
-    return _sentence(brief(reason.why, reason.expected, reason.observed))
-
-
-def _sentence(text: str) -> str:
-    """Return ``text`` with a capital at its start, but for names that are written otherwise (cuBLAS, flash-attn)."""
-    text = text.strip().rstrip(".")
-    first = text.partition(" ")[0].rstrip(":,")
-    return text[:1].upper() + text[1:] if first.isalpha() and first.islower() else text
-
-
-def _listed(items: list[str], limit: int, separator: str = ", ") -> str:
-    more = len(items) - limit
-    return separator.join(items[:limit]) + (f" and {more} more" if more > 0 else "")
-
-
-def _and(items: list[str]) -> str:
-    return " and ".join(filter(None, (", ".join(items[:-1]), items[-1])))
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}{'' if number == 1 else 's'}"
-
-
-def _rest(number: int) -> str:
-    return f"and {number} more, listed in the JSON form (--json)" if number > 0 else ""
