@@ -22,6 +22,7 @@ from ..levels import Level, SetBy
 from ..reading import Facts
 from ..rule import AnyRule, Condition, Fails
 from ..versions import local_label
+from ..wording import model_name
 
 #: maker -> facts of a device that its name is held against.
 _HELD = {"nvidia": ("compute_capability", "sm_count"), "amd": ("gfx_target", "sm_count"), "apple": ("sm_count",)}
@@ -139,7 +140,7 @@ def driver_older_than_gpu(facts: Facts) -> Fails | None:
     driver = facts.read("driver.kernel_module")
     if driver is None:
         return None
-    told = [driver_against_device(driver, device.compute_capability, device.model or "the GPU")
+    told = [driver_against_device(driver, device.compute_capability, _called(device))
             for device in devices(facts) if device.vendor == "nvidia" and device.compute_capability]
     return _said(next(filter(None, told), None))
 
@@ -151,8 +152,12 @@ def build_for_another_maker(facts: Facts) -> Fails | None:
     found = devices(facts)
     wanted = next((row for row in _MADE_FOR if found and all(map(row[2], found))), None)
     build = facts.read(wanted[1]) if wanted else None
-    name = next((device.model for device in found if device.model), "the device")
-    return Fails(f"torch was built for {wanted[0]} {build}, which {name} cannot run") if wanted and build else None
+    return Fails(f"torch was built for {wanted[0]} {build}, which {_called(found[0])} cannot run"
+                 ) if wanted and build else None
+
+
+def _called(device: Acting) -> str:
+    return f"the {model_name(device.model)}" if device.model else "this device"
 
 
 def backend_without_device(facts: Facts) -> Fails | None:
