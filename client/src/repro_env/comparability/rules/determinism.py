@@ -147,9 +147,11 @@ def warn_only(facts: Facts) -> Fails | None:
 def autotuning(facts: Facts) -> Fails | None:
     """Fail where cuDNN times algorithms and takes the fastest.
 
-    Whether cuDNN is on is not asked: people who report on this switch use cuDNN, and do not say so.
+    From outside nobody says whether cuDNN is on: people who report on this switch use it.
     """
-    on = all_hold(facts, (lambda side: side.read("determinism.cudnn_benchmark") is True, _not_cpu))
+    on = all_hold(facts, (
+        lambda side: side.read("determinism.cudnn_benchmark") is True, _not_cpu,
+        lambda side: not in_process(side) or side.read("determinism.cudnn_enabled") is not False))
     return Fails("torch.backends.cudnn.benchmark is on") if on else None
 
 

@@ -111,7 +111,8 @@ def on_accelerator(facts: Facts) -> bool:
 
 
 def _uses(name: str) -> Callable[[Facts], bool]:
-    return lambda facts: facts.read(f"frameworks.{name}") is not None and imported(facts, name)
+    return lambda facts: facts.read(f"frameworks.{name}") is not None and (
+        not in_process(facts) or imported(facts, name))
 
 
 @on_cpu
