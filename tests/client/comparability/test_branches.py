@@ -10,6 +10,7 @@ from documents import change, complete_document, library
 from repro_env.comparability import branches
 from repro_env.comparability.judge import judge
 from repro_env.comparability.levels import Level
+from repro_env.comparability.processors import level_of_model
 from repro_env.comparability.reading import Facts
 from repro_env.comparability.verdict import Verdict
 
@@ -187,3 +188,15 @@ def test_numpy_features_that_floats_do_not_use_lower_the_guarantee_alone(without
                          {"cpu.numpy_simd": without}, **common)
     assert {reason.rule for reason in verdict.reasons} == rules
     assert verdict.guaranteed is Level.CURVE
+
+
+@pytest.mark.parametrize(("model", "level"), [
+    ("Intel Xeon Processor (Skylake, IBRS)", "AVX-512"), ("Intel Core Processor (Haswell, no TSX)", "AVX2"),
+    ("AMD EPYC-Milan Processor", "AVX2"), ("AMD EPYC-Genoa Processor", "AVX-512"),
+    ("Intel(R) Xeon(R) 6972P", "AVX-512"), ("Intel(R) Xeon(R) 6780E", "AVX2"),
+    ("Intel(R) Xeon(R) CPU 5160 @ 3.00GHz", None), ("Intel(R) Xeon(R) CPU @ 2.20GHz", None),
+    ("Intel(R) Core(TM) i7-1065G7 CPU @ 1.30GHz", "AVX-512"), ("Intel(R) Core(TM) Ultra 7 155H", "AVX2"),
+    ("AMD Ryzen Threadripper PRO 7995WX 96-Cores", "AVX-512"), ("AMD Ryzen AI 9 HX 370 w/ Radeon 890M", "AVX-512"),
+    ("AMD Ryzen Threadripper 3970X 32-Core Processor", "AVX2"), ("Neoverse-V2", "SVE"), ("Neoverse-N1", "NEON")])
+def test_level_of_a_processor_by_its_name_where_all_of_its_kind_agree(model: str, level: str | None) -> None:
+    assert level_of_model(model) == level

@@ -15,20 +15,24 @@ LEVELS = (("AVX-512", "avx512f"), ("AVX2", "avx2"), ("AVX", "avx"), ("SVE", "sve
 
 #: pattern of the model name in lower case -> vector level, first match wins.
 _MODELS = (
-    (r"\b(platinum|gold|silver|bronze) \d{4}", "AVX-512"),
+    (r"\((skylake|cascadelake|icelake|sapphirerapids|graniterapids|cooperlake)", "AVX-512"),
+    (r"\((haswell|broadwell)|\bepyc-(rome|milan)\b|\bxeon 6\d{3}e\b", "AVX2"),
+    (r"\b(platinum|gold|silver|bronze) \d{4}|\bxeon 6\d{3}p\b|\bepyc-(genoa|turin)\b", "AVX-512"),
     (r"\bxeon.* w-?[23]\d{3}|\bw[3579]-[23]\d{3}", "AVX-512"),
     (r"\be[357]-\d{4}l? ?v[34]", "AVX2"),
     (r"\be[357]-\d{4}l?( ?v2)?\b", "AVX"),
     (r"\bi[79]-(7[89]|98|99|109)\d\dx", "AVX-512"),
-    (r"\bi[3579]-11\d{3}", "AVX-512"),
+    (r"\bi[3579]-(11\d{3}|1[01]\d{2}g\d)", "AVX-512"),
     (r"\bi[3579]-([4-9]\d{3}|1[0234]\d{3})", "AVX2"),
     (r"\bi[357]-[23]\d{3}", "AVX"),
     (r"\bepyc 7\w{2}[123]", "AVX2"),
-    (r"\bepyc [89]\w{2}[45]", "AVX-512"),
+    (r"\bepyc [489]\w{2}[45]", "AVX-512"),
+    (r"\bthreadripper (pro )?[79]\d{3}w?x|\bryzen ai \d (hx )?3\d\d", "AVX-512"),
+    (r"\bcore ultra \d|\bxeon e-2[123]\d\d|\bxeon d-15\d\d", "AVX2"),
     (r"\bryzen (threadripper )?(pro )?\d? ?[1-5]\d{3}", "AVX2"),
     (r"\bryzen (pro )?\d? ?[79]\d{3}x", "AVX-512"),
-    (r"\bapple m\d|\bneoverse-n1|graviton ?2", "NEON"),
-    (r"graviton ?[34]|\bneoverse-v", "SVE"),
+    (r"\bapple m\d|\bneoverse-n1|\bcortex-a7[26]|graviton ?2|\baltra\b", "NEON"),
+    (r"graviton ?[34]|\bneoverse-(v|n[23])|\ba64fx|\bgrace\b", "SVE"),
 )
 
 #: pattern of the model name in lower case -> maker as the CPU names it, first match wins.
