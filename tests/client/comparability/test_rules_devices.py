@@ -256,6 +256,18 @@ class TestCollectives:
         rules = {row.rule for row in judged(jax, jax).assumes}
         assert not {"collective-backend", "collective-topology", "nvls", "nccl-loaded"} & rules
 
+    @pytest.mark.parametrize(("facts", "asked"), [
+        ({DEVICES: [h100()]}, False), ({DEVICES: [h100(), h100()]}, True),
+        ({DEVICES: [h100()], "layout.world_size": 2}, True),
+        ({DEVICES: [h100()], "layout.world_size": {"unread": "not-reported"}}, True),
+        ({"frameworks.backend": "cpu"}, False)])
+    def test_tensorflow_with_one_device_and_one_rank_is_asked_for_no_group(self, facts: dict[str, Any], *, asked: bool
+                                                                           ) -> None:
+        side = {**TORCH_AWAY, "determinism.tensorflow_op_determinism": True, "precision.tensorflow_tf32": False,
+                "precision.tensorflow_policy": "float32", "frameworks.tensorflow": framework("2.15.0"),
+                "collectives.backend": {"unread": "not-reported"}, **facts}
+        assert ("collective-backend" in {row.rule for row in judged(side, side).assumes}) is asked
+
     def test_links_of_a_stack_are_asked_for_its_ranks(self) -> None:
         unknown = {"layout.world_size": {"unread": "too-early"}}
         verdict = judged(unknown, {**unknown, "accelerators.links": ["pcie x 28"]}, "prologue")

@@ -11,7 +11,6 @@ from ..acting import (
     any_imported,
     by_heavy_framework,
     devices,
-    imported,
     in_process,
     present,
     variable,
@@ -43,14 +42,23 @@ def alone(facts: Facts) -> bool:
     group = facts.look("collectives.backend")
     if is_captured(group):
         return group is None or facts.read("layout.world_size") == 1
-    return _one_jax_device(facts) or facts.read("collectives.backend") is None
+    return _on_one_device(facts) or facts.read("collectives.backend") is None
 
 
-def _one_jax_device(facts: Facts) -> bool:
-    """Tell whether JAX is the only framework with ranks here, and spreads arrays over one device at most."""
-    if any_imported(facts, ("torch", "tensorflow")) or not imported(facts, "jax"):
+def _on_one_device(facts: Facts) -> bool:
+    """Tell whether what computes here without torch has one device: no group is recorded of JAX and TensorFlow.
+
+    JAX counts the devices of all processes. TensorFlow does not, so there the number of ranks is asked for too.
+    """
+    if any_imported(facts, ("torch",)):
         return False
-    return (facts.read("layout.jax_devices") or 1) == 1
+    if any_imported(facts, ("jax",)) and (facts.read("layout.jax_devices") or 1) != 1:
+        return False
+    if not any_imported(facts, ("tensorflow",)):
+        return True
+    reachable = facts.read("accelerators.devices") or ()
+    alone_here = facts.read("frameworks.backend") == "cpu" or len(reachable) <= 1
+    return alone_here and facts.read("layout.world_size") == 1
 
 
 def exchange(project: Projection) -> Projection:
