@@ -187,3 +187,10 @@ def _near(word: str, known: object, cutoff: float = 0.5) -> str:
     near = difflib.get_close_matches(word.replace("-", "_"), list(known), 1, cutoff)  # type: ignore[call-overload]
     near = near or difflib.get_close_matches(word, list(known), 1, cutoff)  # type: ignore[call-overload]
     return f" (did you mean {near[0]}?)" if near else ""
+
+
+def table() -> str:
+    """Return the keys as rows of a Markdown table: key, other names, what it states, an example."""
+    others = [", ".join(f"`{name}`" for name in key.names[1:]) for key in KEYS]
+    rows = [f"| `{key.names[0]}` | {also} | {key.states} | `{key.example}` |" for key, also in zip(KEYS, others)]
+    return "\n".join(["| key | also | states | example |", "|---|---|---|---|", *rows]) + "\n"
