@@ -21,5 +21,7 @@ PLANTED: dict[str, Planted] = {
     "tensorflow-variables": cpu("variables.values.TF_ENABLE_ONEDNN_OPTS", None, "0",
                                 **{"frameworks.tensorflow": framework("2.10.0")}),
     "mkl-threading": cpu("variables.values.MKL_DYNAMIC", None, "FALSE"),
+    "numpy-promotion": cpu("variables.values.NPY_PROMOTION_STATE", None, "weak"),
+    "compiled-loops": cpu("variables.values.NUMBA_DISABLE_JIT", None, "1"),
     "openmp-limits": cpu("variables.values.OMP_THREAD_LIMIT", None, "1"),
 }

@@ -106,6 +106,13 @@ FAMILIES = (
            ("OMP_THREAD_LIMIT", "OMP_MAX_ACTIVE_LEVELS", "KMP_DETERMINISTIC_REDUCTION"), threaded, Level.CURVE,
            Level.BITWISE, "loops run with fewer threads than the runtime tells, or add in another order",
            "OpenMP specification, environment variables"),
+    Family("numpy-promotion", "precision", "precision_mode", "NumPy promotes types by", ("NPY_PROMOTION_STATE",),
+           using("numpy"), Level.STATISTICAL, Level.CURVE, "scalars make float32 results float64 or keep them",
+           "NEP 50: promotion of Python scalars"),
+    Family("compiled-loops", "cpu", "compile_mode", "loops outside NumPy steered by",
+           ("NUMBA_CPU_NAME", "NUMBA_CPU_FEATURES", "NUMBA_DISABLE_JIT", "OPENCV_CPU_DISABLE", "POLARS_MAX_THREADS"),
+           using("numpy"), Level.CURVE, Level.BITWISE, "seen only where Numba, OpenCV or Polars computes",
+           "Numba documentation, environment variables"),
 )
 
 
