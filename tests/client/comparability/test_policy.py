@@ -18,7 +18,7 @@ from repro_env.comparability.vector import class_key, project
 from repro_env.errors import InvalidDocument
 
 THREADS = {"threads.torch_intraop": 4}
-SEED = {"random.seeds": {"torch": 43}}
+SEED = {"random.seeds": {"torch": 43, "numpy": 42, "python": 42}}
 
 
 def policy(**told: Any) -> Policy:
@@ -127,9 +127,9 @@ def test_without_a_declared_difference_nothing_is_confounded() -> None:
 
 
 def test_a_declared_variable_that_was_not_read_is_said() -> None:
-    left, right = sides(**{"random.seeds": {"unread": "not-reported"}})
-    verdict = judge(left, right, question=Question.REPEAT, policy=policy(vary=["seed"]))
-    assert "seed" in verdict.varied[0].unread
+    left, right = sides(**{"cpu.torch_capability": {"unread": "failed"}})
+    verdict = judge(left, right, policy=policy(vary=["cpu"]))
+    assert "torch-capability" in verdict.varied[0].unread
     assert verdict.guaranteed is Level.BITWISE
 
 

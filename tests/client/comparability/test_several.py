@@ -28,21 +28,27 @@ POLICIES = st.sampled_from([NO_POLICY, policy(waive={"torch-threads": "measured"
                             policy(levels={"gpu-model": {"guaranteed": "none", "expected": "none", "reason": "ours"}})])
 
 
+class Drawn:
+    """Four sides of a question, with a short form for reports."""
+
+    def __init__(self, question: Question, sides: list[tuple[Vector, Scope]]) -> None:
+        self.question = question
+        self.members = [Member(f"run-{number}", *side) for number, side in enumerate(sides)]
+
+    def __repr__(self) -> str:
+        return f"Drawn({self.question}, {len(self.members)} sides)"
+
+
 @st.composite
-def sides(draw: st.DrawFn) -> tuple[Question, list[tuple[Vector, Scope]]]:
+def drawn_sides(draw: st.DrawFn) -> Drawn:
     question = draw(QUESTIONS)
     vectors = [vector_of(side, question) for side in draw(hidden_sides(question, 4))]
-    return question, [(vector, draw(SCOPES)) for vector in vectors]
+    return Drawn(question, [(vector, draw(SCOPES)) for vector in vectors])
 
 
-def named(found: list[tuple[Vector, Scope]]) -> list[Member]:
-    return [Member(f"run-{number}", vector, scope) for number, (vector, scope) in enumerate(found)]
-
-
-@given(sides(), POLICIES)
-def test_a_pair_among_several_is_judged_as_alone(given_sides: Any, chosen: Policy) -> None:
-    question, found = given_sides
-    members = named(found)
+@given(drawn_sides(), POLICIES)
+def test_a_pair_among_several_is_judged_as_alone(drawn: Drawn, chosen: Policy) -> None:
+    question, members = drawn.question, drawn.members
     answer = several(members, question=question, policy=chosen)
     for one in members:
         for other in members:
@@ -51,10 +57,9 @@ def test_a_pair_among_several_is_judged_as_alone(given_sides: Any, chosen: Polic
             assert answer.pair(one.name, other.name) == (alone.guaranteed, alone.expected, alone.possible)
 
 
-@given(sides(), POLICIES)
-def test_classes_are_those_of_the_keys(given_sides: Any, chosen: Policy) -> None:
-    question, found = given_sides
-    members = named(found)
+@given(drawn_sides(), POLICIES)
+def test_classes_are_those_of_the_keys(drawn: Drawn, chosen: Policy) -> None:
+    question, members = drawn.question, drawn.members
     answer = several(members, question=question, policy=chosen)
     for level in (Level.BITWISE, Level.CURVE, Level.STATISTICAL):
         keys: dict[str, set[str]] = {}
@@ -117,7 +122,7 @@ def test_a_separation_of_other_runs_is_not_implied() -> None:
     assert {item.rule: item for item in answer.separates}["gpu-sm-count"].implied_by is None
 
 
-SEEDS = [{"random.seeds": {"torch": number}} for number in (1, 2)]
+SEEDS = [{"random.seeds": {"torch": number, "numpy": 42, "python": 42}} for number in (1, 2)]
 
 
 def test_an_undeclared_difference_that_splits_as_the_declared_one_is_named() -> None:
@@ -163,10 +168,9 @@ def test_one_name_twice_is_refused() -> None:
         several([member, member])
 
 
-@given(sides(), POLICIES)
-def test_the_json_form_reads_back(given_sides: Any, chosen: Policy) -> None:
-    question, found = given_sides
-    answer = several(named(found), question=question, policy=chosen)
+@given(drawn_sides(), POLICIES)
+def test_the_json_form_reads_back(drawn: Drawn, chosen: Policy) -> None:
+    answer = several(drawn.members, question=drawn.question, policy=chosen)
     assert Several.from_json(json.loads(json.dumps(answer.to_json()))) == answer
 
 

@@ -126,7 +126,7 @@ def grid(device: Acting) -> int | None:
 def show_grid(value: Any) -> str:
     """Print a grid with its unit."""
     words = {"single-launch": "a draw that fits one launch", "another generator": "a generator without a grid"}
-    return words[value] if isinstance(value, str) else f"{show_value(value)} threads a launch"
+    return words.get(value, value) if isinstance(value, str) else f"{show_value(value)} threads a launch"
 
 
 #: back ends and makers as people write them.
