@@ -92,6 +92,7 @@ PLANTED: dict[str, Planted] = {
     "tunable-op": gpu("determinism.tunable_op", False, True),
     "inductor-autotune": Planted("h100", {"determinism.inductor": TIMED}, {"determinism.inductor": TIMED}),
     "inductor-benchmarks": Planted("h100", {"determinism.inductor": PLAIN}, {"determinism.inductor": PLAIN}),
+    "inductor-used": cpu("determinism.inductor", None, PLAIN),
     "inductor-random": cpu("determinism.inductor", {"fallback_random": "true"}, {"fallback_random": "false"}),
     "xla-autotune": Planted("h100", {**JAX}, {**JAX}),
     "xla-nondeterministic": gpu("determinism.xla_deterministic", True, False, **{"frameworks.jax": framework("0.5")}),

@@ -25,12 +25,17 @@ def preferred(facts: Facts) -> Any:
 
 
 @using("torch")
-def generated(facts: Facts) -> Any:
-    """Settings under which Inductor and Triton generated kernels; a program without generated kernels has none."""
+def used(facts: Facts) -> Any:
+    """Whether kernels that Inductor generated ran; from outside nobody sees it."""
     found = facts.read(_SETTINGS)
-    if found is None:
-        return "no compiler" if in_process(facts) else UNUSED
-    return [f"{name}={value}" for name, value in sorted(found.items()) if name not in RANDOM]
+    return "eager code" if found is None and in_process(facts) else UNUSED if found is None else "compiled code"
+
+
+@using("torch")
+def generated(facts: Facts) -> Any:
+    """Settings under which Inductor and Triton generated kernels, as far as any were."""
+    found = facts.read(_SETTINGS)
+    return UNUSED if found is None else [f"{name}={value}" for name, value in sorted(found.items()) if name not in RANDOM]
 
 
 #: settings that decide where compiled code draws from, judged by a rule of their own.
@@ -127,10 +132,14 @@ RULES: tuple[AnyRule, ...] = (
           effect="dropout masks agree by chance only",
           remedy="set torch._inductor.config.fallback_random = True on both sides",
           source="measured: masks agree in half of their places, and in all with fallback_random"),
+    _rule("inductor-used", "compile_mode", "{expected} against {observed}", used, guaranteed=Level.STATISTICAL,
+          effect="fused kernels round otherwise, about 3e-7 in float32; dropout masks agree by chance only",
+          remedy="compile on both sides or on none", confidence="proven",
+          source="measured: eager and compiled differ by 3e-7 in float32"),
     _rule("inductor-settings", "compile_mode", "kernels generated with {expected} against {observed}", generated,
           guaranteed=Level.STATISTICAL,
-          effect="generated kernels fuse and order operations otherwise, and draw random numbers otherwise",
-          remedy="compile on both sides or on none, with the same options of torch.compile",
+          effect="generated kernels fuse and order operations otherwise",
+          remedy="use the same options of torch.compile and of torch._inductor.config",
           source=_CONFIG),
     _rule("compile-cache", "cudnn_autotune", "remembered choices of autotuning {expected} against {observed}",
           remembered, effect="kernels chosen by timing at another time sum in another order",
