@@ -35,7 +35,9 @@ def used(facts: Facts) -> Any:
 def generated(facts: Facts) -> Any:
     """Settings under which Inductor and Triton generated kernels, as far as any were."""
     found = facts.read(_SETTINGS)
-    return UNUSED if found is None else [f"{name}={value}" for name, value in sorted(found.items()) if name not in RANDOM]
+    if found is None:
+        return UNUSED
+    return [f"{name}={value}" for name, value in sorted(found.items()) if name not in RANDOM]
 
 
 #: settings that decide where compiled code draws from, judged by a rule of their own.
