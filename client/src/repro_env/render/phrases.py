@@ -32,10 +32,11 @@ def sentence(text: str) -> str:
     return text[:1].upper() + text[1:] if first.isalpha() and first.islower() else text
 
 
-def listed(items: list[str], limit: int, separator: str = ", ") -> str:
+def listed(items: Iterable[str], limit: int, separator: str = ", ") -> str:
     """Return the first ``limit`` items and how many more there are."""
-    more = len(items) - limit
-    return separator.join(items[:limit]) + (f" and {more} more" if more > 0 else "")
+    told = list(items)
+    more = len(told) - limit
+    return separator.join(told[:limit]) + (f" and {more} more" if more > 0 else "")
 
 
 def conjoined(items: list[str]) -> str:

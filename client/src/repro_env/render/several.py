@@ -6,9 +6,11 @@ from collections.abc import Iterable
 
 from ..comparability.levels import Answer, Level, Scope
 from ..comparability.several import Separation, Several
+from ..comparability.wording import brief
 from .markdown import escape
 from .markdown import section_of as markdown_section
 from .outline import Point, Section
+from .phrases import listed, rest
 from .text import Paint, section_of, wrapped
 
 #: most groups that a matrix is drawn for.
@@ -68,7 +70,7 @@ def _foot(found: Several) -> str:
 def _legend(found: Several) -> tuple[dict[str, str], list[Point]]:
     """Return the mark of each side, and what the marks stand for."""
     marks = {name: _mark(number) for number, names in enumerate(found.groups) for name in names}
-    points = [Point(f"{_mark(number)}: {_listed(names, MAX_NAMES)}") for number, names in enumerate(found.groups)]
+    points = [Point(f"{_mark(number)}: {listed(names, MAX_NAMES)}") for number, names in enumerate(found.groups)]
     return marks, points
 
 
@@ -82,7 +84,7 @@ def _mark(number: int) -> str:
 
 
 def _sections(found: Several, marks: dict[str, str], legend: list[Point]) -> list[Section]:
-    told = [Section("Environments", tuple(legend[:MAX_DRAWN * 2]), rest=_rest(len(legend) - MAX_DRAWN * 2)),
+    told = [Section("Environments", tuple(legend[:MAX_DRAWN * 2]), rest=rest(len(legend) - MAX_DRAWN * 2)),
             *_classes(found, marks),
             _separations("What separates them", [item for item in found.separates if not item.varies], marks),
             _separations("Different on purpose", [item for item in found.separates if item.varies], marks),
@@ -95,16 +97,16 @@ def _classes(found: Several, marks: dict[str, str]) -> Iterable[Section]:
         points = [Point(_marked(item.members, marks)) for item in found.classes if item.level is level]
         for item in found.outside:
             if item.level is level:
-                reasons = [*([f"lacks {_listed(item.lacking, MAX_FACTS)}"] if item.lacking else []),
-                           *([f"fails {_listed(item.failing, MAX_FACTS)}"] if item.failing else [])]
+                reasons = [*([f"lacks {listed(item.lacking, MAX_FACTS)}"] if item.lacking else []),
+                           *([f"fails {listed(item.failing, MAX_FACTS)}"] if item.failing else [])]
                 points.append(Point(f"in no class: {_marked(item.members, marks)} ({'; '.join(reasons)})"))
-        yield Section(title, tuple(points[:MAX_DRAWN]), rest=_rest(len(points) - MAX_DRAWN))
+        yield Section(title, tuple(points[:MAX_DRAWN]), rest=rest(len(points) - MAX_DRAWN))
 
 
 def _separations(title: str, items: list[Separation], marks: dict[str, str]) -> Section:
     roots = [item for item in items if item.implied_by is None and (item.guaranteed < Level.BITWISE or item.varies)]
     points = tuple(_separation(item, items, marks) for item in roots[:MAX_SEPARATIONS])
-    return Section(title, points, numbered=True, rest=_rest(len(roots) - MAX_SEPARATIONS))
+    return Section(title, points, numbered=True, rest=rest(len(roots) - MAX_SEPARATIONS))
 
 
 def _separation(item: Separation, items: list[Separation], marks: dict[str, str]) -> Point:
@@ -112,8 +114,8 @@ def _separation(item: Separation, items: list[Separation], marks: dict[str, str]
     also = [other.rule for other in items if other.implied_by == item.rule]
     unread = [("unread on", _marked(item.unread, marks))] if item.unread else []
     details = [] if item.varies else [("remedy", item.remedy)]
-    return Point(f"{item.rule}: {_listed(values, MAX_VALUES, ' against ')}",
-                 (*unread, *details, *([("so also", _listed(also, MAX_NAMES))] if also else []),
+    return Point(brief(f"{item.rule}: {listed(values, MAX_VALUES, ' against ')}", "", ""),
+                 (*unread, *details, *([("so also", listed(also, MAX_NAMES))] if also else []),
                   *(() if item.varies else (("leaves", item.expected.word),))))
 
 
@@ -149,13 +151,3 @@ def _table(found: Several) -> list[str]:
 
 def _marked(names: Iterable[str], marks: dict[str, str]) -> str:
     return ", ".join(dict.fromkeys(marks[name] for name in names))
-
-
-def _listed(items: Iterable[str], limit: int, separator: str = ", ") -> str:
-    told = list(items)
-    return separator.join(told[:limit]) + (f" and {len(told) - limit} more" if len(told) > limit else "")
-
-
-def _rest(number: int) -> str:
-    return f"and {number} more; the JSON form lists all" if number > 0 else ""
-
