@@ -23,6 +23,7 @@ PLANTED: dict[str, Planted] = {
     "seed": cpu("random.seeds", {"torch": 42}, {"torch": 43}),
     "seed-numpy": cpu("random.seeds.numpy", 42, 43),
     "seed-python": cpu("random.seeds.python", 42, 43),
+    "code-untold": cpu("source.commit", "9f1c2d3e4f5a6b7c8d9e0f1a2b3c4d5e6f7a8b9c", None),
     "unseeded": cpu("random.seeded_before_use", True, False),
     "dynamic-batching": cpu("layout.dynamic_batching", False, True),
     "global-batch": cpu("layout.micro_batch", 16, 32),

@@ -63,6 +63,17 @@ def in_use(facts: Facts, source: str, kinds: Any) -> bool:
     return source == "python" or any_imported(facts, (source,))
 
 
+#: declared names that tell which code ran, where no repository does.
+_CODE = ("code", "code-digest", "code-version", "source-digest")
+
+
+def code_untold(facts: Facts) -> Fails | None:
+    """Fail where a program ran outside a repository and nobody states its code: it may have been edited in between."""
+    untold = all_hold(facts, (lambda side: side.read("source.commit") is None,
+                              lambda side: not set(_CODE) & set(declared.stated(side))))
+    return Fails("no repository tells which code ran") if untold else None
+
+
 def submodules(facts: Facts) -> Any:
     """Commit of each submodule."""
     return [f"{path}@{commit}" for path, commit in sorted((facts.read("source.submodules") or {}).items())] or UNUSED
@@ -123,6 +134,10 @@ RULES: tuple[AnyRule, ...] = (
           expected=NONE, effect=OTHER_TASK, remedy="commit the changes and run both from it", subsumes=("dirty",)),
     _rule("dirty", "code_differs", "uncommitted changes: {expected} against {observed}", fact("source.dirty"),
           expected=STATISTICAL, effect=OTHER_TASK, remedy="commit the changes and run both from it"),
+    _condition("code-untold", "code_differs", "{detail} {side}", code_untold, guaranteed=NONE, expected=BITWISE,
+               effect="a program that was edited in between is another experiment", confidence="proven",
+               remedy="run from a git repository, or state the code: --declare code-digest=sha256:...",
+               source=("measured: an edited script outside a repository gave other bits and equal facts",)),
     _rule("submodules", "code_differs", "submodules {expected} against {observed}", submodules, expected=NONE,
           effect=OTHER_TASK, remedy="git submodule update"),
     _rule("entry-point", "code_differs", "started by {expected} against {observed}", fact("source.entry_point"),
