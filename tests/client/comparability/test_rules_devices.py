@@ -239,7 +239,9 @@ class TestCollectives:
     @pytest.mark.parametrize(("facts", "state"), [
         ({}, "fails"), ({"collectives.algorithm": "Ring"}, "holds"), ({"collectives.algorithm": "^NVLS"}, "holds"),
         ({"collectives.algorithm": "^Tree"}, "fails"), ({"collectives.algorithm": "Ring,NVLS"}, "fails"),
-        ({"collectives.algorithm": "allreduce:ring"}, "holds"), ({DEVICES: [A100]}, "holds"),
+        ({"collectives.algorithm": "allreduce:ring"}, "fails"),
+        ({"collectives.algorithm": "Ring;allreduce:tree"}, "holds"),
+        ({"collectives.algorithm": "Ring;reducescatter:^tree"}, "fails"), ({DEVICES: [A100]}, "holds"),
         ({"collectives.nvls": False}, "holds"), ({"collectives.nvls": {"unread": "not-reported"}}, "open"),
         ({"frameworks.torch.version": "2.9.0"}, "open"),
         ({"frameworks.torch.version": "2.9.0", "determinism.deterministic_algorithms": False}, "fails")])

@@ -106,13 +106,15 @@ def node_links(facts: Facts) -> Any:
 def admits_nvls(algorithm: str | None) -> bool:
     """Tell whether a value of NCCL_ALGO leaves the switch to NCCL's choice.
 
-    A list that begins with ``^`` names what is excluded. Excluding NVLS leaves NVLSTree, which needs several nodes.
+    A list that begins with ``^`` names what is excluded; lists for single functions stand behind ``;``, each with its
+    name and a colon, and without one for all of them the rest is NCCL's choice. Excluding NVLS leaves NVLSTree, which
+    needs several nodes.
     """
-    if not algorithm:
+    lists = [text.rpartition(":") for text in (algorithm or "").split(";") if text.strip()]
+    if all(function for function, _, _ in lists):
         return True
-    excluded = algorithm.startswith("^")
-    named = any(word.split(":")[-1].strip().lower() == "nvls" for word in algorithm.lstrip("^").split(","))
-    return named is not excluded
+    return any(("nvls" in words.lower().lstrip(" ^").replace(" ", "").split(",")) is not words.strip().startswith("^")
+               for _, _, words in lists)
 
 
 def in_switch(facts: Facts) -> Fails | None:
