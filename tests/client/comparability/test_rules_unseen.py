@@ -13,7 +13,6 @@ from repro_env.comparability.judge import judge
 from repro_env.comparability.levels import Level
 from repro_env.comparability.reading import Facts
 from repro_env.comparability.rules.unseen import FAMILIES
-from repro_env.comparability.vector import FALLBACK, project
 
 #: variables that lead to a value which is read itself, or that steer no arithmetic.
 READ_OTHERWISE = frozenset((
