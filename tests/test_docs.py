@@ -6,6 +6,7 @@ import functools
 import re
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -74,6 +75,25 @@ def test_make_help_names_every_target_of_the_readme() -> None:
     named = set(re.findall(r"`?make ([a-z]+)", (ROOT / "README.md").read_text(encoding="utf-8")))
     targets = set(re.findall(r"^([a-z-]+):.*## ", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE))
     assert named <= targets, f"the README names {named - targets}, the Makefile does not"
+
+
+def test_the_policy_that_the_page_on_levels_shows_is_accepted() -> None:
+    from repro_env.comparability.policy import Policy
+    from repro_env.comparability.rules import RULES_BY_ID
+
+    (shown,) = re.findall(r"```toml\n(.*?)```", (ROOT / "docs/levels.md").read_text(encoding="utf-8"), re.DOTALL)
+    policy = Policy.parse(tomllib.loads(shown), RULES_BY_ID)
+    assert set(policy.waive) == {"text-encoding"}
+    assert policy.levels["torch-threads"].levels.expected.word == "bitwise"
+
+
+def test_words_that_the_page_on_levels_declares_to_vary_are_known() -> None:
+    from repro_env.comparability.varying import rules_of_word
+
+    text = (ROOT / "docs/levels.md").read_text(encoding="utf-8")
+    words = [word for given in re.findall(r"--vary ([\w.*,]+)", text) for word in given.split(",")]
+    assert words
+    assert all(map(rules_of_word, words))
 
 
 SOUND = {"layer": "driver", "becomes": "rule", "rules": ["torch-threads"], "ignored": [],
