@@ -73,7 +73,7 @@ CHANGES: tuple[Change, ...] = (
            _STATISTICAL, framework=True),
     Change("scikit-learn-kmeans", "scikit_learn", ("1.4",),
            ("KMeans starts 10 times by default", "KMeans with k-means++ starts once by default"),
-           "scikit-learn 1.4 changelog", _EXPLICIT, cause="library_version", framework=True),
+           "scikit-learn 1.4 changelog", _EXPLICIT, cause="framework_version", framework=True),
     Change("keras-optimizers", "tensorflow", ("2.11",),
            ("the older Keras optimizers by default", "the newer Keras optimizers by default"),
            "TensorFlow 2.11 release notes", _EXPLICIT, cause="framework_version", framework=True),
@@ -83,5 +83,5 @@ CHANGES: tuple[Change, ...] = (
     Change("numpy-binomial", "numpy", ("2.5",),
            ("Generator.binomial draws the older stream", "Generator.binomial draws the corrected stream"),
            "NumPy 2.5.0 release notes", "use releases on one side of 2.5", guaranteed=_STATISTICAL,
-           cause="library_version", framework=True),
+           cause="framework_version", framework=True),
 )

@@ -259,7 +259,7 @@ RULES: tuple[AnyRule, ...] = (
         remedy="remove the second copy: look at LD_LIBRARY_PATH and LD_PRELOAD", confidence="observed",
         source=_LOADED_SOURCE, holds=conflicts),
     Distinction(
-        id="cuda-build", layer="libraries", cause="library_version", guaranteed=Level.STATISTICAL,
+        id="cuda-build", layer="libraries", cause="build_variant", guaranteed=Level.STATISTICAL,
         expected=Level.CURVE, possible=Level.BITWISE, why="torch built with {expected} against {observed}",
         effect="another set of cuBLAS and cuDNN kernels", remedy="install the torch build for the same CUDA version",
         confidence="documented", source=("PyTorch documentation, Reproducibility", "NVIDIA cuBLAS documentation"),
