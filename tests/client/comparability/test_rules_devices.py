@@ -159,6 +159,11 @@ class TestKindsOfDevices:
         assert (verdict.guaranteed, verdict.expected) == (Level.STATISTICAL, Level.BITWISE)
         assert causes(verdict) == {"mixed-devices"}
 
+    def test_graphics_of_the_processor_are_no_second_kind_beside_a_card_of_another_maker(self) -> None:
+        desktop = {DEVICES: [h100(), {**RX7900, "name": "AMD Radeon Graphics", "gfx_target": "gfx1036", "sm_count": 1}]}
+        assert "mixed-devices" not in causes(judged(desktop, desktop))
+        assert "mixed-devices" not in causes(judged(desktop, desktop, "prologue"))
+
     def test_slices_of_unlike_profiles_are_two_kinds(self) -> None:
         both = {DEVICES: cards(mig_profile="3g.40gb", sm_count=60) + cards(mig_profile="1g.10gb", sm_count=16)}
         assert "mixed-devices" in causes(judged(both, both))

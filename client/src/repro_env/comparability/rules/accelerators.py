@@ -154,20 +154,44 @@ def show_models(value: Any) -> str:
 
 
 def several_kinds(facts: Facts) -> Fails | None:
-    """Fail where devices of different kinds can be reached: which of them computed is recorded nowhere."""
-    if in_process(facts) and facts.read("frameworks.backend") == "cpu":
+    """Fail where devices of different kinds can be reached: which of them computed is recorded nowhere.
+
+    In the process those of one maker count, by the back end. From outside each maker's count by themselves: a build of
+    a framework is for one of them.
+    """
+    backend_in_use = facts.read("frameworks.backend") if in_process(facts) else None
+    if backend_in_use == "cpu":
         return None
     found = devices(facts)
     if len(found) < 2:
         return None
+    makers = {device.vendor for device in found}
+    if None in makers:
+        raise Missing({DEVICES: "not-reported"})
+    wanted = _MAKERS.get(backend_in_use or "")
+    unlike = [_unlike([device for device in found if device.vendor == maker])
+              for maker in sorted(filter(None, makers)) if wanted in (None, maker)]
+    kinds = [name for names in unlike for name in names]
+    return Fails(f"the devices are {' and '.join(kinds)}") if kinds else None
+
+
+#: back end -> maker of its devices.
+_MAKERS = {"cuda": "nvidia", "rocm": "amd", "mps": "apple", "xpu": "intel"}
+
+
+def _unlike(found: list[Acting]) -> list[str]:
+    """Return the names of devices of one maker that are of several kinds, none where they are alike.
+
+    Raise ``Missing`` where nothing known tells them apart and something is unknown.
+    """
     columns = [[kind(device) for device in found]
                for kind in (family, units, lambda device: device.model, lambda device: device.mig_profile or "whole")]
     known = [{value for value in column if value not in (None, "unread")} for column in columns]
     if any(len(values) > 1 for values in known):
-        return Fails("the devices are " + " and ".join(sorted({_named(device) for device in found})))
-    if any(value in (None, "unread") for column in columns for value in column):
+        return sorted({_named(device) for device in found})
+    if len(found) > 1 and any(value in (None, "unread") for column in columns for value in column):
         raise Missing({DEVICES: "not-reported"})
-    return None
+    return []
 
 
 def _named(device: Acting) -> str:
