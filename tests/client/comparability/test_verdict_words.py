@@ -17,8 +17,8 @@ from repro_env.comparability.levels import Answer, Level, Question, Scope
 from repro_env.comparability.policy import Levels, Policy
 from repro_env.comparability.reading import Facts
 from repro_env.comparability.remedy import what_would_raise
-from repro_env.comparability.rule import Condition, Distinction
-from repro_env.comparability.vector import FAILS, OK, UNREAD, VALUE, Entry, Vector, rules_of
+from repro_env.comparability.rule import SAME_IT, Condition, Distinction
+from repro_env.comparability.vector import FAILS, FALLBACK, OK, UNREAD, VALUE, Entry, Vector, rules_of
 from repro_env.comparability.verdict import Assumption, Confound, Difference, Reason, Varied, Verdict
 from repro_env.fingerprint.facts import unread
 
@@ -250,6 +250,24 @@ class TestAnswers:
         (only,) = judge_vectors(side, side, scope=PROCESS).reasons
         assert only.expected == only.observed == "found this"
         assert only.why.count("found this") <= 1
+
+
+class TestHowToSettle:
+    """What was not read is to be captured; where only an effect is unknown, no capture is asked for."""
+
+    RULE = next(rule for rule in rules_of(COMPARE) if isinstance(rule, Distinction) and rule.guaranteed < B)
+
+    def told(self, left: Entry, right: Entry, scope: Scope = PROCESS) -> str:
+        plain = vector_of({}, COMPARE)
+        verdict = judge_vectors({**plain, self.RULE.id: left}, {**plain, self.RULE.id: right}, scope=scope)
+        (found,) = [item.capture_how for item in verdict.assumes if item.rule == self.RULE.id]
+        return found
+
+    def test_raw_facts_that_differ_are_to_be_made_equal(self) -> None:
+        assert self.told(Entry(FALLBACK, "a"), Entry(FALLBACK, "b")) == SAME_IT
+
+    def test_an_unread_fact_is_to_be_captured(self) -> None:
+        assert self.told(Entry(FALLBACK, "a"), Entry(UNREAD, None, (("a.b", "denied"),))) != SAME_IT
 
 
 UNSEEN: dict[str, Any] = {"threads.torch_intraop": unread("too-early")}
