@@ -111,6 +111,13 @@ class TestJax:
         side = {**JAX, "precision.jax_x64": True}
         assert not compared("cpu", side, {**side, "variables.values.JAX_ENABLE_X64": "1"}).reasons
 
+    @pytest.mark.parametrize(("left", "right"), [
+        ("--xla_a=1 --xla_b=2", "--xla_b=2 --xla_a=1"), ("--xla_a=1", "--xla_a=0 --xla_a=1"),
+        ("--xla_a", "--xla_a=true"), (None, "--xla_dump_to=/tmp/hlo")])
+    def test_flags_that_add_up_to_the_same_are_silent(self, left: str | None, right: str) -> None:
+        one, two = ({**JAX, "variables.values.XLA_FLAGS": flags} for flags in (left, right))
+        assert not compared("cpu", one, two).reasons
+
     def test_the_platform_is_read_in_the_process(self) -> None:
         assert not compared("cpu", JAX, {**JAX, "variables.values.JAX_PLATFORMS": "cpu"}).reasons
 

@@ -69,9 +69,29 @@ def platforms(facts: Facts) -> Any:
 @using("tensorflow")
 def tensorflow_xla(facts: Facts) -> Any:
     """Flags of TensorFlow's own compiler as they add up: of one name the last counts, whether it compiles is apart."""
-    words = dict(word.partition("=")[::2] for word in (variable(facts, "TF_XLA_FLAGS") or "").split())
+    words = _words(variable(facts, "TF_XLA_FLAGS"))
     if in_process(facts):
         words.pop("--tf_xla_auto_jit", None)
+    return _listed(words)
+
+
+@using_any("jax", "tensorflow")
+def xla(facts: Facts) -> Any:
+    """Flags of XLA as they add up, without those that only write or find files."""
+    return _listed({name: value for name, value in _words(variable(facts, "XLA_FLAGS")).items()
+                    if not name.startswith(_IDLE)})
+
+
+#: starts of flags that compute nothing.
+_IDLE = ("--xla_dump", "--xla_hlo_profile", "--xla_gpu_cuda_data_dir")
+
+
+def _words(flags: str | None) -> dict[str, str]:
+    """Return flags by name; of one name the last counts."""
+    return dict(word.partition("=")[::2] for word in (flags or "").split())
+
+
+def _listed(words: dict[str, str]) -> list[str] | str:
     return [f"{name}={value or 'true'}" for name, value in sorted(words.items())] or "none"
 
 
@@ -93,7 +113,7 @@ def xla_times(facts: Facts) -> Fails | None:
 
 
 def _untimed(flags: str) -> bool:
-    last = dict(word.partition("=")[::2] for word in flags.split())
+    last = _words(flags)
     return (last.get("--xla_gpu_deterministic_ops", "false").lower() in ("", "true", "1")
             or last.get("--xla_gpu_autotune_level") == "0" or "--xla_gpu_load_autotune_results_from" in last)
 
@@ -191,6 +211,9 @@ RULES: tuple[AnyRule, ...] = (
           guaranteed=Level.CURVE, expected=Level.CURVE, effect="fused kernels round otherwise",
           remedy="call tf.config.optimizer.set_jit() with the same value",
           source=("TensorFlow documentation, tf.config.optimizer.set_jit",), subsumes=("tensorflow-xla-flags",)),
+    _rule("xla-flags", "determinism", "determinism_flags", "XLA flags {expected} against {observed}", xla,
+          guaranteed=Level.STATISTICAL, expected=Level.BITWISE, effect="other kernels, so other rounding",
+          remedy="set XLA_FLAGS the same on both sides", source=("OpenXLA documentation, flags",)),
     _rule("tensorflow-xla-flags", "determinism", "compile_mode", "TF_XLA_FLAGS {expected} against {observed}",
           tensorflow_xla, guaranteed=Level.CURVE, expected=Level.BITWISE,
           effect="what is compiled, and how it is cut, decides how kernels are fused",

@@ -88,9 +88,6 @@ FAMILIES = (
             "TORCHINDUCTOR_DETERMINISTIC", "PYTORCH_SUM_INNER_TREE"), using("torch"), Level.CURVE, Level.BITWISE,
            "seen only in programs that compile: fused kernels round otherwise",
            "measured: eager and compiled differ by 3e-7 in float32"),
-    Family("xla-flags", "determinism", "determinism_flags", "XLA flags", ("XLA_FLAGS",),
-           using_any("jax", "tensorflow"), Level.STATISTICAL, Level.BITWISE, _ROUNDING,
-           "OpenXLA documentation, flags"),
     Family("tensorflow-switches", "determinism", "determinism_flags", "TensorFlow steered by",
            ("TF_CUDNN_DETERMINISTIC", "TF_CUDNN_USE_AUTOTUNE"), using("tensorflow"), Level.CURVE, Level.CURVE,
            _ROUNDING, "TensorFlow documentation, op determinism"),
@@ -135,4 +132,4 @@ RULES: tuple[AnyRule, ...] = tuple(
         confidence="documented", source=(family.source,), project=settings(family))
     for family in FAMILIES)
 #: every variable that acts through a rule here.
-JUDGED = frozenset(name for family in FAMILIES for name in family.names)
+JUDGED = frozenset((*(name for family in FAMILIES for name in family.names), "XLA_FLAGS"))
