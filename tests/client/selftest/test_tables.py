@@ -47,8 +47,8 @@ def test_every_workload_is_a_program_and_says_what_it_needs() -> None:
 
 
 def test_every_way_of_starting_is_known() -> None:
-    known = {*_PREFIXES, "", "working-folder", "script-folder", "unrelated-distribution", "edited", "fast-math",
-             "blank-library", "numpy-simd"}
+    known = {*_PREFIXES, "", "working-folder", "script-folder", "unrelated-distribution", "unknown-distribution",
+             "edited", "fast-math", "blank-library", "numpy-simd"}
     assert {factor.start for factor in FACTORS} <= known
 
 
@@ -86,6 +86,7 @@ def test_a_part_of_the_plan_has_something_of_every_base() -> None:
     launches = [launch for launch in Plan(Able(), quick=False).launches if launch.factor]
 
     assert {launch.base.name for launch in launches[:120]} == set(BASES_BY_NAME)
+    assert {launch.factor.kind for launch in launches[:120] if launch.factor} == set(KINDS)
 
 
 @pytest.mark.parametrize("quick", [True, False])

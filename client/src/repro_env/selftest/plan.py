@@ -104,11 +104,11 @@ class Plan:
 
 
 def _spread(launches: list[Launch]) -> list[Launch]:
-    """Return launches with those of every base spread over the whole, so that a part of it says something of all."""
+    """Return launches with every kind of factor on every base spread over the whole: a part says something of all."""
+    kinds = [(launch.base.name, launch.factor.kind if launch.factor else "") for launch in launches]
+    counts, seen = Counter(kinds), Counter[tuple[str, str]]()
     places: list[tuple[float, int]] = []
-    counts = Counter(launch.base.name for launch in launches)
-    seen: Counter[str] = Counter()
-    for number, launch in enumerate(launches):
-        places.append((seen[launch.base.name] / counts[launch.base.name], number))
-        seen[launch.base.name] += 1
+    for number, kind in enumerate(kinds):
+        places.append((seen[kind] / counts[kind], number))
+        seen[kind] += 1
     return [launches[number] for _, number in sorted(places)]

@@ -26,7 +26,8 @@ _WORDS = "na\u00efve caf\u00e9\n".encode()
 _GIT = ("git", "-c", "user.name=selftest", "-c", "user.email=selftest@example.org", "-c", "init.defaultBranch=main",
         "-c", "commit.gpgsign=false")
 _COMMITTED = {"GIT_AUTHOR_DATE": "2026-01-01T00:00:00Z", "GIT_COMMITTER_DATE": "2026-01-01T00:00:00Z"}
-_METADATA = "Metadata-Version: 2.1\nName: beside-the-point\nVersion: 1.0\n"
+#: way of starting -> the distribution beside the program.
+_BESIDE = {"unrelated-distribution": "prettytable", "unknown-distribution": "nobody-knows-it"}
 _LIBRARIES = {"fast-math": ("-O2", "-ffast-math"), "blank-library": ("-O2",)}
 #: way of starting -> what stands before the command.
 _PREFIXES: dict[str, tuple[str, ...]] = {
@@ -48,9 +49,10 @@ class Stage:
         self.machine = machine
         self._program()
         self._copy("script-folder")
-        beside = os.path.join(self._copy("unrelated-distribution"), "beside_the_point-1.0.dist-info")
-        os.mkdir(beside)
-        _write(os.path.join(beside, "METADATA"), _METADATA.encode())
+        for start, name in _BESIDE.items():
+            beside = os.path.join(self._copy(start), f"{name.replace('-', '_')}-1.0.dist-info")
+            os.mkdir(beside)
+            _write(os.path.join(beside, "METADATA"), f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n".encode())
         edited = os.path.join(self._copy("edited"), "workloads.py")
         _write(edited, text_of(edited).replace('get("seed", 0)', 'get("seed", 3)').encode())
         for name, options in _LIBRARIES.items():
@@ -99,7 +101,7 @@ class Stage:
         """Return the command and the folder it is started in."""
         factor = launch.factor
         start = factor.start if factor else ""
-        program = start if start in ("script-folder", "unrelated-distribution", "edited") else "program"
+        program = start if start in ("script-folder", "edited", *_BESIDE) else "program"
         place = self._place(program)
         told = [word for name, value in declared(launch.workload, launch.settings).items()
                 for word in ("--declare", f"{name}={value}")]
