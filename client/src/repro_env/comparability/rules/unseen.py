@@ -67,46 +67,46 @@ FAMILIES = (
            ("JAX_DEFAULT_MATMUL_PRECISION", "JAX_ENABLE_X64"), from_outside(using("jax")), Level.STATISTICAL,
            Level.STATISTICAL, "every product or every constant has another width",
            "JAX documentation, configuration options", _OFF),
-    Family("gpu-kernel-choice", "determinism", "determinism_flags", "kernels chosen by",
+    Family("gpu-kernel-choice", "determinism", "determinism_flags", "choice of kernels",
            ("CUBLASLT_WORKSPACE_SIZE", "TORCH_CUBLASLT_UNIFIED_WORKSPACE", "TORCH_BLAS_PREFER_CUBLASLT",
             "DISABLE_ADDMM_CUDA_LT", "TORCH_LINALG_PREFER_CUSOLVER", "TORCH_CUDNN_USE_HEURISTIC_MODE_B",
             "TORCH_CUDNN_V8_API_DISABLED", "TORCH_CUDNN_SDPA_DEPRIORITIZED", "CUDNN_BEHAVIOR_NOTE_RUNTIME_COMPILATION",
             "CUDA_MPS_ACTIVE_THREAD_PERCENTAGE", "MAMBA_DETERMINISTIC", "CAUSAL_CONV1D_DETERMINISTIC",
             "FLASH_ATTENTION_DETERMINISTIC", "VLLM_BATCH_INVARIANT"), on_gpu, Level.CURVE, Level.BITWISE, _ROUNDING,
            "PyTorch documentation, CUDA environment variables"),
-    Family("rocm-kernel-choice", "determinism", "determinism_flags", "ROCm kernels chosen by",
+    Family("rocm-kernel-choice", "determinism", "determinism_flags", "choice of kernels of ROCm",
            ("HSA_OVERRIDE_GFX_VERSION", "TORCH_BLAS_PREFER_HIPBLASLT", "TORCH_ROCM_FA_PREFER_CK",
             "HIPBLASLT_DETERMINISTIC", "HIPBLASLT_TENSILE_LIBPATH", "ROCBLAS_DEFAULT_ATOMICS_MODE", "MIOPEN_FIND_MODE",
             "MIOPEN_FIND_ENFORCE", "MIOPEN_DEBUG_CONVOLUTION_DETERMINISTIC"), on_rocm, Level.CURVE, Level.BITWISE,
            _ROUNDING, "ROCm MIOpen and rocBLAS documentation, environment variables"),
-    Family("gpu-code-generation", "driver", "compile_mode", "kernels compiled with",
+    Family("gpu-code-generation", "driver", "compile_mode", "making of kernels",
            ("TRITON_PTXAS_PATH", "TRITON_DEFAULT_FP_FUSION", "PTXAS_OPTIONS", "DISABLE_PTXAS_OPT"), on_gpu,
            Level.CURVE, Level.BITWISE, "another compiler contracts and orders operations otherwise",
            "Triton documentation, environment variables"),
-    Family("compilation-switches", "determinism", "compile_mode", "compilation steered by",
+    Family("compilation-switches", "determinism", "compile_mode", "compilation",
            ("TORCH_COMPILE_DISABLE", "TORCHDYNAMO_DISABLE", "PYTORCH_JIT", "TORCH_DISABLE_NATIVE_JIT",
             "TORCHINDUCTOR_DETERMINISTIC", "PYTORCH_SUM_INNER_TREE"), using("torch"), Level.CURVE, Level.BITWISE,
            "seen only in programs that compile: fused kernels round otherwise",
            "measured: eager and compiled differ by 3e-7 in float32"),
-    Family("tensorflow-switches", "determinism", "determinism_flags", "TensorFlow steered by",
+    Family("tensorflow-switches", "determinism", "determinism_flags", "TensorFlow",
            ("TF_CUDNN_DETERMINISTIC", "TF_CUDNN_USE_AUTOTUNE"), using("tensorflow"), Level.CURVE, Level.CURVE,
            _ROUNDING, "TensorFlow documentation, op determinism"),
-    Family("tensorflow-variables", "determinism", "determinism_flags", "TensorFlow asked by",
+    Family("tensorflow-variables", "determinism", "determinism_flags", "TensorFlow",
            ("TF_ENABLE_ONEDNN_OPTS", "TF_DETERMINISTIC_OPS", "TF_NUM_INTRAOP_THREADS", "TF_NUM_INTEROP_THREADS"),
            from_outside(using("tensorflow")), Level.CURVE, Level.CURVE,
            _ROUNDING, "TensorFlow documentation, oneDNN and op determinism"),
-    Family("mkl-threading", "threads", "thread_count", "MKL threads steered by",
+    Family("mkl-threading", "threads", "thread_count", "threads of MKL",
            ("MKL_DYNAMIC", "MKL_DOMAIN_NUM_THREADS", "MKL_THREADING_LAYER", "MKL_INTERFACE_LAYER"), using("torch"),
            Level.CURVE, Level.BITWISE, "a product may be split among another number of threads",
            "measured: MKL_DYNAMIC=FALSE with four threads on two cores gives other sums"),
-    Family("openmp-limits", "threads", "thread_count", "OpenMP limited by",
+    Family("openmp-limits", "threads", "thread_count", "OpenMP",
            ("OMP_THREAD_LIMIT", "OMP_MAX_ACTIVE_LEVELS", "KMP_DETERMINISTIC_REDUCTION"), threaded, Level.CURVE,
            Level.BITWISE, "loops run with fewer threads than the runtime tells, or add in another order",
            "OpenMP specification, environment variables"),
-    Family("numpy-promotion", "precision", "precision_mode", "NumPy promotes types by", ("NPY_PROMOTION_STATE",),
+    Family("numpy-promotion", "precision", "precision_mode", "promotion of types in NumPy", ("NPY_PROMOTION_STATE",),
            using("numpy"), Level.STATISTICAL, Level.CURVE, "scalars make float32 results float64 or keep them",
            "NEP 50: promotion of Python scalars"),
-    Family("compiled-loops", "cpu", "compile_mode", "loops outside NumPy steered by",
+    Family("compiled-loops", "cpu", "compile_mode", "loops outside NumPy",
            ("NUMBA_CPU_NAME", "NUMBA_CPU_FEATURES", "NUMBA_DISABLE_JIT", "OPENCV_CPU_DISABLE", "POLARS_MAX_THREADS"),
            using("numpy"), Level.CURVE, Level.BITWISE, "seen only where Numba, OpenCV or Polars computes",
            "Numba documentation, environment variables"),
@@ -119,14 +119,14 @@ def settings(family: Family) -> Projection:
     def project(facts: Facts) -> Any:
         found = [(name, variable(facts, name)) for name in family.names]
         return [f"{name}={value}" for name, value in found
-                if value is not None and value.lower() not in family.off] or "nothing"
+                if value is not None and value.lower() not in family.off] or "the default"
     return project
 
 
 RULES: tuple[AnyRule, ...] = tuple(
     Distinction(
         id=family.id, layer=family.layer, cause=family.cause, set_by=SetBy.PROGRAM, guaranteed=family.guaranteed,
-        expected=family.expected, possible=Level.BITWISE, why=f"{family.title} {{expected}} against {{observed}}",
+        expected=family.expected, possible=Level.BITWISE, why=f"{family.title}: {{expected}} against {{observed}}",
         effect=family.effect, remedy=f"set {' and '.join(family.names[:2])} the same on both sides"
         if len(family.names) <= 2 else f"set the same variables on both sides: {', '.join(family.names)}",
         confidence="documented", source=(family.source,), project=settings(family))
