@@ -66,7 +66,7 @@ DATA: tuple[AnyRule, ...] = (
                expected=NONE, effect="with fork every worker draws the same numbers, so augmentation repeats",
                remedy="seed NumPy and random in worker_init_fn, or use torch 1.9 or later",
                source=("pytorch issues 5059, 56488",)),
-    _rule("worker-seeding", "dataloader_seed", "workers seeded {expected} against {observed}",
+    _rule("worker-seeding", "dataloader_seed", "seeding of workers: {expected} against {observed}",
           worker_seeding, expected=STATISTICAL, effect="other augmentation",
           remedy="use the same worker_init_fn and generator", source=("PyTorch documentation, Randomness in loaders",)),
 )
@@ -81,7 +81,7 @@ LOADER: tuple[AnyRule, ...] = (
           effect="order differs from the second epoch on, with a generator of its own too",
           remedy="set persistent_workers the same", confidence="proven",
           source=("measured: the seed of workers is drawn from the generator that draws the order",)),
-    _rule("loader-generator", "data_order", "the loader draws from {expected} against {observed} generator",
+    _rule("loader-generator", "data_order", "generator of the loader: {expected} against {observed}",
           fact("data.loader_generator"), expected=STATISTICAL,
           effect="another order of samples, and the main generator draws otherwise",
           remedy="pass the DataLoader a generator on both sides, seeded the same",
