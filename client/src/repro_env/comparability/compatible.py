@@ -7,6 +7,7 @@ were read and returns words for what cannot be, or ``None``.
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from .versions import Release, local_label, older, public, release
 
@@ -93,6 +94,7 @@ def driver_against_device(driver: str, capability: str, name: str) -> str | None
     return f"driver {driver} is older than {name} (compute capability {capability}), which needs {first} or newer"
 
 
+@lru_cache(maxsize=256)
 def cudnn_of(version: str, *, is_wheel: bool) -> Release:
     """Return the major and minor version of cuDNN that a torch was compiled against, or the oldest it may have been.
 

@@ -17,7 +17,7 @@ from ..compatible import (
     label_against_build,
     numpy_against_torch,
 )
-from ..devices import disagreements
+from ..devices import candidates, disagreements
 from ..levels import Level, SetBy
 from ..reading import Facts
 from ..rule import AnyRule, Condition, Fails
@@ -75,9 +75,14 @@ def _held(facts: Facts, device: dict[str, Any]) -> dict[str, Any]:
 
 
 def _need(device: dict[str, Any]) -> None:
-    """Raise ``Missing`` where a fact was not read that could contradict the name of a device."""
+    """Raise ``Missing`` where a fact was not read that could contradict the name of a device.
+
+    A name that tells nothing is contradicted by nothing.
+    """
+    if not candidates(inner(device.get("name", _UNSAID), DEVICES)):
+        return
     vendor = inner(device.get("vendor", _UNSAID), DEVICES)
-    for fact in ("name", *_HELD.get(vendor or "", ())):
+    for fact in _HELD.get(vendor or "", ()):
         inner(device.get(fact, _UNSAID), DEVICES)
 
 
