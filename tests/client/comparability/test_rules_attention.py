@@ -14,6 +14,7 @@ from repro_env.comparability.rules.attention import in_force, on_processor
 
 CARDS: dict[str, dict[str, Any]] = {
     "h100": {}, "v100": {"name": "Tesla V100-SXM2-16GB", "compute_capability": "7.0", "sm_count": 80},
+    "t4": {"name": "Tesla T4", "compute_capability": "7.5", "sm_count": 40},
     "mi300x": {"vendor": "amd", "name": "AMD Instinct MI300X", "compute_capability": None, "gfx_target": "gfx942"},
 }
 CUDNN_FIRST = ["cudnn", "flash", "mem_efficient", "math"]
@@ -27,6 +28,8 @@ def side(card: str = "h100", **overrides: Any) -> Facts:
     ("h100", {}, ["flash", "mem_efficient"]),
     ("v100", {}, ["mem_efficient"]),
     ("v100", {"determinism.sdp_mem_efficient": False}, ["math"]),
+    ("t4", {}, ["mem_efficient"]),
+    ("t4", {"determinism.sdp_priority": None, "frameworks.torch.version": "2.1.2"}, ["flash", "mem_efficient"]),
     ("mi300x", {"determinism.sdp_priority": CUDNN_FIRST}, ["flash", "mem_efficient"]),
     ("h100", {"determinism.sdp_priority": CUDNN_FIRST}, ["flash", "mem_efficient"]),
     ("h100", {"determinism.sdp_priority": CUDNN_FIRST, "determinism.deterministic_algorithms": False},

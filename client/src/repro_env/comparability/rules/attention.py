@@ -13,13 +13,15 @@ from ..acting import DEVICES, UNUSED, all_hold, devices, on_cpu, on_gpu, present
 from ..levels import Level, SetBy
 from ..reading import Facts, Missing
 from ..rule import AnyRule, Condition, Distinction, Fails, Projection
-from ..versions import release
+from ..versions import older, release
 
 KERNELS = ("flash", "mem_efficient", "math", "cudnn")
 _DOCS = "PyTorch documentation, scaled_dot_product_attention"
 _SOURCE = "PyTorch source, ATen/native/transformers/cuda/sdp_utils.cpp"
 #: first compute capability with each kernel, by the checks of torch; the plain form needs nothing.
 NEEDS = {"flash": (8, 0), "cudnn": (8, 0), "mem_efficient": (5, 0)}
+#: the generation before, on which the flash kernel of torch before 2.2 ran too.
+TURING = (7, 5)
 
 
 @on_gpu
@@ -58,7 +60,10 @@ def exists(facts: Facts, kernel: str) -> bool:
         return True
     if not all(device.capability for device in found):
         raise Missing({DEVICES: "not-reported"})
-    return min(device.capability for device in found) >= NEEDS[kernel]
+    lowest = min(device.capability for device in found)
+    if kernel == "flash" and TURING <= lowest < NEEDS["flash"]:
+        return older(facts.read("frameworks.torch.version") or "0", "2.2")
+    return lowest >= NEEDS[kernel]
 
 
 def _strict(facts: Facts) -> bool:
