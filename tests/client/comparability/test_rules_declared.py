@@ -5,14 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from documents import change, complete_document, framework
+from documents import change, complete_document, distribution, framework
 
 from repro_env import declared as stating
+from repro_env.comparability.bystanders import stands_by
 from repro_env.comparability.judge import judge
 from repro_env.comparability.levels import Level, Question
 from repro_env.comparability.reading import Facts
 from repro_env.comparability.rules import RULES_BY_ID
 from repro_env.comparability.rules.declared import FACTS, INERT, NAMES, WORDS, canonical
+from repro_env.comparability.rules.distributions import WATCHED
 from repro_env.comparability.verdict import Verdict
 from tests.client.comparability.planted import program
 from tests.client.comparability.planted.planting import Planted
@@ -42,7 +44,10 @@ def test_a_declared_fact_is_not_judged_a_second_time_by_its_name(name: str) -> N
     assert verdict.reasons == ()
 
 
-@pytest.mark.parametrize("planted", program.PLANTED.values(), ids=program.PLANTED)
+IN_PROCESS = {rule: planted for rule, planted in program.PLANTED.items() if rule != "generators"}
+
+
+@pytest.mark.parametrize("planted", IN_PROCESS.values(), ids=IN_PROCESS)
 def test_what_repeat_finds_resume_finds(planted: Planted) -> None:
     found = [rules(repeat(planted.left, planted.right, question)) for question in (Question.REPEAT, Question.RESUME)]
     assert found[0] == found[1] != set()
@@ -147,3 +152,33 @@ def test_half_of_the_batch_split_is_enough_to_see_a_difference(left: Any, right:
     sides = [{"layout.micro_batch": micro or unread, "layout.accumulation": steps or unread}
              for micro, steps in (left, right)]
     assert repeat(*sides).reasons[0].cause == "batch_split"
+
+
+def with_package(name: str, version: str, question: Question) -> Verdict:
+    base = complete_document()
+    installed = base["stack"]["distributions"]["installed"]
+    sides = [change(base, **{"distributions.installed": [*installed, distribution(name, number)]})
+             for number in ("1.0", version)]
+    return judge(*(Facts.of(side) for side in sides), question=question)
+
+
+@pytest.mark.parametrize("name", ["my-project", "shap", "networkx"])
+def test_a_package_that_nobody_vouches_for_counts_in_a_repetition(name: str) -> None:
+    verdict = with_package(name, "1.1", Question.REPEAT)
+    assert rules(verdict) == {"other-packages"}
+    assert (verdict.guaranteed, verdict.expected) == (Level.STATISTICAL, Level.BITWISE)
+    assert not with_package(name, "1.1", Question.COMPARE).reasons
+
+
+@pytest.mark.parametrize("name", [
+    "requests", "types-requests", "pytest-cov", "wandb", "threadpoolctl", "joblib", "tqdm", "matplotlib",
+    "google-cloud-storage", "ipykernel", "repro-env", "pip", "nbformat"])
+def test_tools_beside_a_computation_do_not_count(name: str) -> None:
+    verdict = with_package(name, "1.1", Question.REPEAT)
+    assert (verdict.guaranteed, verdict.reasons) == (Level.BITWISE, ())
+    assert [row.path for row in verdict.ignored] == ["distributions.installed"]
+
+
+def test_no_package_that_a_rule_watches_is_called_a_tool() -> None:
+    """Plugins of pytest are tools but for those that reorder tests; a rule comes before the list of tools."""
+    assert not [name for name in WATCHED if stands_by(name) and not name.startswith("pytest-")]

@@ -23,7 +23,7 @@ PLANTED: dict[str, Planted] = {**known.PLANTED, **devices.PLANTED, **frameworks.
 ELSEWHERE = {"default-precision": "seen from outside only: test_precision_seen_from_outside",
              "ranks-differ": "a single process has one environment: tests of runs"}
 #: rules that the process replaces by what it reads itself.
-FROM_OUTSIDE = frozenset(("mkl-installed", "onednn-installed", "kernel-variables", "thread-variables"))
+FROM_OUTSIDE = frozenset(("mkl-installed", "onednn-installed", "kernel-variables", "thread-variables", "generators"))
 FROM_OUTSIDE |= devices.FROM_OUTSIDE | frameworks.FROM_OUTSIDE
 
 

@@ -10,7 +10,7 @@ from .levels import Question
 from .reading import Facts, Missing
 from .rule import Projection, show_value
 from .rules import amd, apple, collectives, cpu, declared, threads, unseen
-from .rules.distributions import WATCHED
+from .rules.distributions import has_rule
 from .rules.driver import compiling_driver
 from .vector import project
 from .verdict import Ignored
@@ -166,26 +166,14 @@ def _distributions(expected: Facts, observed: Facts) -> list[Ignored]:
     names = sorted({name for name in {**left, **right} if left.get(name) != right.get(name)})
     shown = ", ".join(names[:6]) + (f" and {len(names) - 6} more" if len(names) > 6 else "")
     return [Ignored("distributions.installed", f"{len(left)} unrelated", f"{len(right)} unrelated",
-                    f"distributions that no numbers pass through: {shown}")]
-
-
-_JUDGED = WATCHED | {"torch", "numpy", "scipy", "scikit-learn", "jax", "tensorflow"}
-
-
-#: distributions that bring a numeric library, which is judged as such.
-_LIBRARIES = ("nvidia-", "triton", "pytorch-triton", "mkl", "libblas", "blas", "openblas", "libopenblas",
-              "intel-openmp", "llvm-openmp", "cudnn", "cudatoolkit", "cuda-", "nccl", "libcu", "onednn", "rocm")
-
-
-def _is_unrelated(name: str) -> bool:
-    return name not in _JUDGED and not name.startswith(_LIBRARIES)
+                    f"distributions without a rule of their own: {shown}")]
 
 
 def _unrelated(side: Facts) -> dict[str, Any] | None:
     found = side.get("distributions.installed")
     if found is None:
         return None
-    return {item["name"]: str(item.get("version")) for item in found if _is_unrelated(item["name"])}
+    return {item["name"]: str(item.get("version")) for item in found if not has_rule(item["name"])}
 
 
 def _short(value: Any) -> str:

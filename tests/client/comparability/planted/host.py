@@ -40,6 +40,7 @@ PLANTED: dict[str, Planted] = {
     "host-branches": gpu("variables.values.MKL_CBWR", None, "COMPATIBLE"),
     "glibc-caps": cpu("variables.values.GLIBC_TUNABLES", None, "glibc.cpu.hwcaps=-AVX2"),
     "processor": cpu("cpu.microarchitecture", "6-143", "6-106"),
+    "other-packages": cpu(INSTALLED, packages(my_project="1.0"), packages(my_project="1.1")),
     "vcs-revisions": cpu(INSTALLED, [distribution("project", "1.0", revision="a" * 40)],
                          [distribution("project", "1.0", revision="b" * 40)]),
     "edited-files": cpu(INSTALLED, [distribution("project", "1.0", record_digest="sha256:" + "1" * 64)],

@@ -21,6 +21,7 @@ PLANTED: dict[str, Planted] = {
     "workers-unseeded": cpu("data.worker_seeding", "default", "none"),
     "worker-seeding": cpu("data.worker_seeding", "default", "per-sample"),
     "seed": cpu("random.seeds", {"torch": 42}, {"torch": 43}),
+    "generators": cpu("random.generators", ["numpy", "python", "torch-cpu"], ["numpy", "python", "torch-cuda"]),
     "seed-numpy": cpu("random.seeds.numpy", 42, 43),
     "seed-python": cpu("random.seeds.python", 42, 43),
     "code-untold": cpu("source.commit", "9f1c2d3e4f5a6b7c8d9e0f1a2b3c4d5e6f7a8b9c", None),

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 from ..acting import UNUSED, inner
+from ..bystanders import stands_by
 from ..levels import Level, SetBy
 from ..reading import Facts, Missing
-from ..rule import AnyRule, Distinction, Projection
+from ..rule import PROGRAM_QUESTIONS, AnyRule, Distinction, Projection
 from ..versions import prefix, public
 
 
@@ -62,9 +64,10 @@ CRITICAL = (
               "torch-sparse", "e3nn", "scikit-learn-intelex", "daal4py", "mkl-fft", "mkl-random", "mkl-umath", "pyfftw",
               "cuml-cu12", "cudf-cu12"), 2, Level.CURVE, "sums and compiled loops round otherwise", "package_version",
              "measured: pandas 3.1 and 2.3 change sums"),
-    Critical("optional", ("bottleneck", "numexpr", "nvidia-cutlass-dsl"), ("apache-tvm-ffi",), 2, Level.CURVE,
-             "their presence alone replaces kernels of pandas or torch", "package_version",
-             "measured: bottleneck and numexpr change sums of pandas; torch._native", presence=True),
+    Critical("optional", ("bottleneck", "numexpr", "nvidia-cutlass-dsl"), ("apache-tvm-ffi", "opt-einsum"), 2,
+             Level.CURVE, "their presence alone replaces kernels of pandas or torch", "package_version",
+             "measured: bottleneck and numexpr change sums of pandas; torch._native and torch.einsum",
+             presence=True),
     Critical("metrics", (),
              ("torchmetrics", "evaluate", "sacrebleu", "lm-eval", "rouge-score", "pycocotools", "seqeval"), 2,
              Level.BITWISE, "the same outputs may be scored otherwise"),
@@ -124,9 +127,28 @@ def edited(facts: Facts) -> Any:
     return sorted(rows) or UNUSED
 
 
+def others(facts: Facts) -> Any:
+    """Distributions that nobody vouches for: neither judged by a rule of their own nor known to compute nothing."""
+    installed = facts.read("distributions.installed")
+    if facts.read("distributions.complete") is not True:
+        raise Missing({"distributions.complete": "not-reported"})
+    return sorted({f"{item['name']} {public(inner(item.get('version'), 'distributions.installed.version'))}"
+                   for item in installed or () if not has_rule(item["name"]) and not stands_by(item["name"])}) or "none"
+
+
 #: every distribution that a rule looks at.
 WATCHED = frozenset(name for kind in CRITICAL for name in (*kind.felt, *kind.other))
+#: distributions that are judged as frameworks, and beginnings of those that bring a numeric library.
+_FRAMEWORKS = frozenset(("torch", "numpy", "scipy", "scikit-learn", "jax", "tensorflow"))
+_LIBRARIES = ("nvidia-", "triton", "pytorch-triton", "mkl", "libblas", "blas", "openblas", "libopenblas",
+              "intel-openmp", "llvm-openmp", "cudnn", "cudatoolkit", "cuda-", "nccl", "libcu", "onednn", "rocm")
 _HOW = "run `repro-env capture` in the job's environment"
+
+
+@lru_cache(maxsize=4096)
+def has_rule(name: str) -> bool:
+    """Tell whether a rule judges the distribution ``name``, by itself or by the library that it brings."""
+    return name in WATCHED or name in _FRAMEWORKS or name.startswith(_LIBRARIES)
 
 
 def _rules(kind: Critical) -> tuple[AnyRule, ...]:
@@ -145,6 +167,13 @@ def _rules(kind: Critical) -> tuple[AnyRule, ...]:
 
 RULES: tuple[AnyRule, ...] = (
     *(rule for kind in CRITICAL for rule in _rules(kind)),
+    Distinction(
+        id="other-packages", layer="distributions", cause="package_version", questions=PROGRAM_QUESTIONS,
+        guaranteed=Level.STATISTICAL, expected=Level.BITWISE, possible=Level.BITWISE,
+        why="further packages {expected} against {observed}",
+        effect="nobody vouches that they compute nothing: a package of your own is code of the program",
+        remedy="install the same versions on both sides", confidence="observed",
+        source=("shap issue 3215: another release draws other rows",), capture_how=_HOW, project=others),
     Distinction(
         id="vcs-revisions", layer="distributions", cause="package_version", guaranteed=Level.STATISTICAL,
         expected=Level.CURVE, possible=Level.BITWISE, why="installed from repositories: {expected} against {observed}",

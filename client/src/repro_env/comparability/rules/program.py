@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..acting import UNUSED, all_hold, any_imported, in_process, inner, variable
+from ..acting import UNUSED, all_hold, any_imported, in_process, inner, present, variable
 from ..reading import Facts, Missing
 from ..rule import AnyRule, Fails, Projection
 from . import declared, loading
@@ -41,6 +41,11 @@ def seed_of(source: str) -> Projection:
         found = facts.read("random.seeds") or {}
         return inner(found[source], f"random.seeds.{source}") if source in found else UNUSED
     return project
+
+
+def generators(facts: Facts) -> Any:
+    """Kinds of generators as a report states them; what a process draws from follows from its code and its stack."""
+    return UNUSED if in_process(facts) else present(facts.read("random.generators"))
 
 
 def unseeded(facts: Facts) -> Fails | None:
@@ -150,6 +155,10 @@ RULES: tuple[AnyRule, ...] = (
     *loading.DATA,
     _rule("seed", "seed", "seeds {expected} against {observed}", seeds, expected=STATISTICAL, effect=OTHER_NUMBERS,
           remedy="use the same seeds", confidence="proven", source=("measured: order 1e-1 from the first steps",)),
+    _rule("generators", "seed", "random numbers from {expected} against {observed}", generators,
+          expected=STATISTICAL, effect="another generator draws other numbers from one seed",
+          remedy="draw from the same kinds of generators, on the same kind of device", confidence="observed",
+          source=("diffusers issue 13298: a generator of the GPU gives another image than one of the CPU",)),
     _rule("seed-numpy", "seed", "NumPy seeded with {expected} against {observed}", seed_of("numpy"),
           expected=STATISTICAL, effect=OTHER_NUMBERS, remedy="use the same seeds", confidence="proven",
           source=("measured: augmentation from NumPy changes with the seed",), capture_how=_STATE_SEED),
@@ -166,7 +175,7 @@ RULES: tuple[AnyRule, ...] = (
     _rule("global-batch", "batch_split", "{expected} samples a step against {observed}", global_batch,
           expected=NONE, effect="other optimisation", remedy="keep micro-batch times accumulation times ranks equal",
           subsumes=("batch-shape", "micro-batch", "accumulation")),
-    _rule("data-parallel", "batch_split", "data parallel over {expected} against {observed}",
+    _rule("data-parallel", "batch_split", "data parallel over {expected} ranks against {observed}",
           fact("layout.data_parallel"), expected=STATISTICAL, guaranteed=NONE, confidence="observed",
           effect="samples are dealt out otherwise, and schedules may step per rank",
           remedy="use the same number of data parallel ranks", source=("accelerate issue 1277",),
@@ -184,16 +193,16 @@ RULES: tuple[AnyRule, ...] = (
           expected=STATISTICAL, guaranteed=NONE,
           effect="rounding when the loss is weighted rightly, another step where it is not",
           remedy="use the same accumulation", source=("trl issue 2175", "LlamaFactory issue 7443")),
-    _rule("tensor-parallel", "world_size", "tensor parallel over {expected} against {observed}",
+    _rule("tensor-parallel", "world_size", "tensor parallel over {expected} ranks against {observed}",
           fact("layout.tensor_parallel"), expected=STATISTICAL, effect="products are cut and summed otherwise",
           remedy="use the same tensor parallel degree", source=("vllm issue 7645",), subsumes=("world-size",)),
-    _rule("pipeline-parallel", "world_size", "pipeline parallel over {expected} against {observed}",
+    _rule("pipeline-parallel", "world_size", "pipeline parallel over {expected} ranks against {observed}",
           fact("layout.pipeline_parallel"), expected=CURVE, effect="micro-batches are scheduled otherwise",
           remedy="use the same pipeline parallel degree", subsumes=("world-size",)),
-    _rule("context-parallel", "world_size", "context parallel over {expected} against {observed}",
+    _rule("context-parallel", "world_size", "context parallel over {expected} ranks against {observed}",
           fact("layout.context_parallel"), expected=CURVE, effect="attention is summed over other pieces",
           remedy="use the same context parallel degree", subsumes=("world-size",)),
-    _rule("expert-parallel", "world_size", "expert parallel over {expected} against {observed}",
+    _rule("expert-parallel", "world_size", "expert parallel over {expected} ranks against {observed}",
           fact("layout.expert_parallel"), expected=CURVE,
           effect="tokens are gathered and dropped in other groups",
           remedy="use the same expert parallel degree", subsumes=("world-size",)),
@@ -201,20 +210,20 @@ RULES: tuple[AnyRule, ...] = (
           fact("layout.jax_devices"), expected=CURVE, effect="sums are cut into other pieces",
           remedy="use the same number of devices, also of the host (XLA_FLAGS)",
           source=("JAX documentation, distributed arrays",)),
-    _rule("sharding", "world_size", "parameters split by {expected} against {observed}", fact("layout.sharding"),
+    _rule("sharding", "world_size", "sharding of parameters: {expected} against {observed}", fact("layout.sharding"),
           expected=CURVE, effect="gradients are reduced in other pieces, and in another precision where it is mixed",
           remedy="use the same sharding", source=("PyTorch documentation, FullyShardedDataParallel",)),
     _rule("world-size", "world_size", "{expected} ranks against {observed}", fact("layout.world_size"),
           expected=STATISTICAL, effect="samples, random numbers and sums are dealt out otherwise",
           remedy="use the same number of ranks", source=("PyTorch documentation, DistributedSampler",)),
-    _rule("attention-implementation", "attention_implementation", "attention {expected} against {observed}",
+    _rule("attention-implementation", "attention_implementation", "attention by {expected} against {observed}",
           fact("model.attention"), expected=STATISTICAL, guaranteed=NONE, confidence="observed",
           effect="other kernels and masks; quality drops were reported for single models",
           remedy="pass the same attn_implementation", source=("transformers issue 33615",)),
     *loading.LOADER,
     _rule("model-mode", "args_differ", "training mode {expected} against {observed}", fact("model.training"),
           expected=NONE, effect=OTHER_TASK, remedy="call model.train() or model.eval() on both sides"),
-    _rule("batch-norm", "args_differ", "batch norm {expected} against {observed}", fact("model.batch_norm"),
+    _rule("batch-norm", "args_differ", "batch norm: {expected} against {observed}", fact("model.batch_norm"),
           expected=STATISTICAL, effect="statistics over other samples", remedy="use the same batch-norm mode"),
     _rule("compile", "compile_mode", "compiled {expected} against {observed}", fact("model.compile"),
           expected=CURVE, effect="fused kernels round otherwise; dropout masks differ",
