@@ -163,6 +163,9 @@ class TestKindsOfDevices:
         desktop = {DEVICES: [h100(), {**RX7900, "name": "AMD Radeon Graphics", "gfx_target": "gfx1036", "sm_count": 1}]}
         assert "mixed-devices" not in causes(judged(desktop, desktop))
         assert "mixed-devices" not in causes(judged(desktop, desktop, "prologue"))
+        for vantage in ("process", "prologue"):
+            without = judged({DEVICES: [h100()]}, desktop, vantage)
+            assert (without.guaranteed, without.reasons) == (Level.BITWISE, ())
 
     def test_slices_of_unlike_profiles_are_two_kinds(self) -> None:
         both = {DEVICES: cards(mig_profile="3g.40gb", sm_count=60) + cards(mig_profile="1g.10gb", sm_count=16)}
@@ -334,6 +337,7 @@ class TestOtherVendors:
 
 
 SIDES: dict[str, dict[str, Any]] = {
+    "graphics too": {DEVICES: [h100(), {**RX7900, "name": "AMD Radeon Graphics", "gfx_target": "gfx1036"}]},
     "several ranks": {**NCCL, "collectives.nvls": True, "collectives.topology": "one node"},
     "amd": {**AMD, "precision.allow_tf32_matmul": True, "variables.values.HIPBLASLT_ALLOW_TF32": "1"},
     "radeon": RADEON, "apple": MAC, "two kinds": {DEVICES: [h100(), A100]},
@@ -342,6 +346,7 @@ SIDES: dict[str, dict[str, Any]] = {
                     "determinism.deterministic_algorithms": False},
 }
 OTHER: dict[str, dict[str, Any]] = {
+    "graphics too": {DEVICES: [h100(sm_count=114)]},
     "several ranks": {"collectives.algorithm": "Ring", "accelerators.links": ["pcie x 28"]},
     "amd": {DEVICES: [MI300X, {**MI300X, "sm_count": 80}]}, "radeon": {DEVICES: [{**RX7900, "sm_count": 30}]},
     "apple": {"system.os_name": "macOS 15.1"}, "two kinds": {DEVICES: [h100()]},

@@ -48,21 +48,42 @@ class Acting(NamedTuple):
 
 
 def devices(facts: Facts) -> tuple[Acting, ...]:
-    """Return the distinct devices; empty when there are surely none; raise ``Missing`` when unread."""
+    """Return the distinct devices; empty when there are surely none; raise ``Missing`` when unread.
+
+    Of several makers' devices (a processor with graphics beside a card) those count that the process computed on, or
+    that torch was built for.
+    """
     return facts.once(DEVICES, _devices)
 
 
 def _devices(facts: Facts) -> tuple[Acting, ...]:
     found = facts.read(DEVICES) or ()
     distinct = [device for index, device in enumerate(found) if device not in found[:index]]
-    return tuple(sorted({_acting(device) for device in distinct}, key=repr))
+    acting = tuple(sorted({_acting(device) for device in distinct}, key=repr))
+    makers = {device.vendor for device in acting}
+    if len(makers) < 2:
+        return acting
+    used = _maker_in_use(facts)
+    return tuple(device for device in acting if device.vendor in (used, None)) if used in makers else acting
+
+
+#: back end -> maker of its devices.
+MAKERS = {"cuda": "nvidia", "rocm": "amd", "mps": "apple", "xpu": "intel"}
+
+
+def _maker_in_use(facts: Facts) -> str | None:
+    if in_process(facts):
+        return MAKERS.get(facts.read("frameworks.backend") or "")
+    cuda, rocm = facts.read_all("frameworks.torch.cuda_build", "frameworks.torch.rocm_build")
+    return "nvidia" if cuda else "amd" if rocm else None
 
 
 def _acting(device: dict[str, Any]) -> Acting:
     told = resolve(_stated(device, "name"))
-    vendor = _stated(device, "vendor") or told.vendor
     capability = _stated(device, "compute_capability") or told.compute_capability
     gfx_target = _stated(device, "gfx_target") or told.gfx_target
+    vendor = _stated(device, "vendor") or told.vendor or (
+        "amd" if gfx_target else "nvidia" if capability else None)
     threads = _stated(device, "threads_per_sm") or told.threads_per_sm
     if threads is None and capability:
         threads = threads_per_sm("nvidia", capability)

@@ -31,7 +31,7 @@ PLANTED: dict[str, Planted] = {
     "cuda-older-than-gpu": gpu("frameworks.torch.cuda_build", "12.4", "11.3"),
     "backend-maturity": cpu("frameworks.backend", "cpu", "mps"),
     "backend": gpu("frameworks.backend", "cuda", "xpu"),
-    "gpu-vendor": gpu(DEVICES, cards(), [*cards(), MI300X], **{"frameworks.torch.arch_list": ["sm_90", "gfx942"]}),
+    "gpu-vendor": Planted("h100", {}, AMD),
     "rng-launch-geometry": gpu(DEVICES, cards(), cards(threads_per_sm=1536)),
     "gpu-architecture": gpu(DEVICES, cards(), A100,
                             **{"precision.allow_tf32_matmul": None, "random.largest_cuda_draw": 1000}),

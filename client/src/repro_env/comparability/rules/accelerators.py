@@ -6,7 +6,7 @@ import re
 from typing import Any
 
 from ...fingerprint.facts import is_unread
-from ..acting import DEVICES, RDNA, RDNA_THREADS, Acting, devices, in_process, of_devices, on_gpu, using
+from ..acting import DEVICES, MAKERS, RDNA, RDNA_THREADS, Acting, devices, in_process, of_devices, on_gpu, using
 from ..devices import architecture as architecture_of
 from ..levels import Level, SetBy
 from ..reading import Facts, Missing
@@ -168,15 +168,11 @@ def several_kinds(facts: Facts) -> Fails | None:
     makers = {device.vendor for device in found}
     if None in makers:
         raise Missing({DEVICES: "not-reported"})
-    wanted = _MAKERS.get(backend_in_use or "")
+    wanted = MAKERS.get(backend_in_use or "")
     unlike = [_unlike([device for device in found if device.vendor == maker])
               for maker in sorted(filter(None, makers)) if wanted in (None, maker)]
     kinds = [name for names in unlike for name in names]
     return Fails(f"the devices are {' and '.join(kinds)}") if kinds else None
-
-
-#: back end -> maker of its devices.
-_MAKERS = {"cuda": "nvidia", "rocm": "amd", "mps": "apple", "xpu": "intel"}
 
 
 def _unlike(found: list[Acting]) -> list[str]:

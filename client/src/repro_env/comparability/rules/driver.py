@@ -67,9 +67,11 @@ def _capability(target: str) -> Release:
     return (int(digits[:-1]), int(digits[-1])) if len(digits) >= 2 else (99, 0)
 
 
-def known_devices(facts: Facts) -> tuple[Acting, ...]:
-    """Return the devices that kernels are compiled ahead for; raise ``Missing`` where the target of one is unknown."""
-    found = [device for device in devices(facts) if device.vendor not in ("apple", "intel")]
+def known_devices(facts: Facts, targets: list[str]) -> tuple[Acting, ...]:
+    """Return the devices of the maker that a build is for; raise ``Missing`` where the target of one is unknown."""
+    makers = (None, *(["nvidia"] if any(target.startswith(("sm_", "compute_")) for target in targets) else []),
+              *(["amd"] if any(target.startswith("gfx") for target in targets) else []))
+    found = [device for device in devices(facts) if device.vendor in makers]
     if any(not device.target for device in found):
         raise Missing({DEVICES: "not-reported"})
     return tuple(_as_told(facts, device) for device in found)
@@ -96,7 +98,7 @@ def _only_ptx(framework: str) -> Callable[[Facts], bool]:
             return False
         targets = arch_list(facts, framework)
         return bool(targets) and any(not native(device, targets) and compilable(device, targets)
-                                     for device in known_devices(facts))
+                                     for device in known_devices(facts, targets))
     return test
 
 
@@ -146,7 +148,7 @@ def lacks_code(facts: Facts) -> Fails | None:
     if not found or (in_process(facts) and using("torch")(lambda side: "used")(facts) is UNUSED):
         return None
     targets = arch_list(facts)
-    without = [device for device in known_devices(facts)
+    without = [device for device in known_devices(facts, targets)
                if not native(device, targets) and not compilable(device, targets)]
     if not without or not targets:
         return None
@@ -161,7 +163,7 @@ def older_than_gpu(facts: Facts) -> Fails | None:
     """Fail where the CUDA version of the build came before the architecture of a device."""
     def newer(side: Facts) -> bool:
         limit = _newest(side.read("frameworks.torch.cuda_build"))
-        return any(device.capability and device.capability[0] > limit[0] for device in known_devices(side))
+        return any(device.capability and device.capability[0] > limit[0] for device in known_devices(side, ["sm_"]))
 
     before = all_hold(facts, (
         lambda side: not (in_process(side) and side.read("frameworks.backend") == "cpu"),
