@@ -169,6 +169,11 @@ def switched_on(path: str) -> Test:
     return lambda facts: facts.read(path) is True
 
 
+def more_than(path: str, count: int) -> Test:
+    """A number above ``count``."""
+    return lambda facts: (facts.read(path) or 0) > count
+
+
 def not_off(path: str) -> Test:
     """A switch that is on, or that this version does not have."""
     return lambda facts: facts.read(path) is not False
