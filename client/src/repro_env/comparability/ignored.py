@@ -54,6 +54,7 @@ ACTS: dict[str, Projection] = {"accelerators.interconnect": collectives.node_lin
                                "accelerators.links": collectives.node_links, "system.os_name": apple.os_release}
 #: variables that no rule reads, by what they are for.
 _WITHOUT_EFFECT = "this variable steers no arithmetic, or its effect is judged by the value it leads to"
+_READ_IN_FORCE = "what it led to was read and is judged instead"
 _SAME_EITHER_WAY = "either value leads to the same here"
 
 
@@ -126,7 +127,8 @@ def _variables(expected: Facts, observed: Facts) -> list[Ignored]:
         if name not in JUDGED_VARIABLES and name not in ASKING:
             rows.append(Ignored(f"variables.values.{name}", _short(values[0]), _short(values[1]), _WITHOUT_EFFECT))
         elif not (_acts(name, values[1], expected) or _acts(name, values[0], observed)):
-            rows.append(Ignored(f"variables.values.{name}", _short(values[0]), _short(values[1]), _SAME_EITHER_WAY))
+            why = _READ_IN_FORCE if name in ASKING else _SAME_EITHER_WAY
+            rows.append(Ignored(f"variables.values.{name}", _short(values[0]), _short(values[1]), why))
     return rows
 
 
