@@ -14,6 +14,7 @@ from repro_env.whatif.short import is_facts
     ("transformer=4.47", "(did you mean transformers?)"), ("gpu=A100,tf32", "expected key=value, got 'tf32'"),
     ("NVIDIA_TF32_OVERIDE=0", "(did you mean NVIDIA_TF32_OVERRIDE?)"),
     ("precision.allow_tf32_matmull=on", "(did you mean precision.allow_tf32_matmul?)"),
+    ("gpu=A100 torch=2.3.1", "pairs are separated by commas"),
     ("gpu=", "gpu has no value"), (",", "got nothing"), ("gpu=A100,gpu=H100", "gpu is stated twice"),
     ("tf32=on,precision.allow_tf32_matmul=off", "tf32 and precision.allow_tf32_matmul state different values"),
     ("torch=2.3.1,pytorch=2.4.0", "state different values of distributions.installed.torch"),

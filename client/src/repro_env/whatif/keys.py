@@ -103,6 +103,8 @@ KEYS: tuple[Key, ...] = (
     Key(("container", "engine"), "container engine, or none", "container=docker", _fact("container.engine")),
     Key(("seed", "seeds"), "seed of Python, NumPy and torch", "seed=42",
         _number("random.seeds.python", "random.seeds.numpy", "random.seeds.torch")),
+    Key(("draw", "largest_draw"), "elements of the largest single draw on the GPU", "draw=49152",
+        _number("random.largest_cuda_draw")),
     Key(("batch", "batch_size", "micro_batch"), "samples a rank and forward pass", "batch=32",
         _number("layout.micro_batch")),
     Key(("accumulation", "grad_accum", "gradient_accumulation_steps"), "forward passes an optimizer step",
@@ -153,7 +155,7 @@ def _path(stated: Stated, name: str, text: str) -> None:
     section, _, rest = path.partition(".")
     if section == "variables":
         _variable(stated, rest.removeprefix("values."), text)
-    elif section == "distributions":
+    elif section == "distributions" and rest != "complete":
         software.distribution(stated, name, normalised(rest), text)
     elif section not in NAMES:
         _distribution(stated, name, text)

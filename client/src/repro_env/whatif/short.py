@@ -11,6 +11,8 @@ from ..errors import UsageError
 #: what a key looks like: the word before the first ``=`` of a text that is no file.
 KEY = re.compile(r"[A-Za-z][A-Za-z0-9_.-]*")
 _PIECE = re.compile(r"(?:\"[^\"]*\"|'[^']*'|[^,\"']|[\"'])+")
+#: another pair within a value: the comma between them was forgotten.
+_RUN_ON = re.compile(r"\s[A-Za-z][\w.-]*=")
 #: longest text taken; a longer one is no statement that a person wrote.
 MAX_TEXT = 16_384
 
@@ -37,6 +39,8 @@ def _pair(piece: str) -> tuple[str, str]:
     if not equals or not KEY.fullmatch(name):
         raise UsageError(f"facts: expected key=value, got {piece[:60]!r}; a value with a comma in it is written in "
                          "quotes, as in KMP_AFFINITY='granularity=fine,compact'")
+    if _RUN_ON.search(value) and value[:1] not in ("'", '"'):
+        raise UsageError(f"facts: pairs are separated by commas, got {piece[:60]!r}")
     if value[:1] in ("'", '"') and value[-1:] == value[:1] and len(value) > 1:
         value = value[1:-1]
     if not value:
