@@ -8,7 +8,8 @@ Sources: NVIDIA's list of CUDA GPUs by compute capability; the architecture pape
 of full chips; NVIDIA's product pages for the cores of a product (a SM has 192 cores on Kepler, 64 on P100, Volta,
 Turing and A100, else 128); AMD's tables of GPU hardware in the ROCm documentation; Apple's technical specifications.
 Seen in ``torch.cuda.get_device_properties`` of public reports: A10G 80, A40 84, B200 148, H20 78, RTX 3080 laptop 48,
-RTX 3060 28, RTX A5000 64, GTX 1660 Ti 24, RTX PRO 6000 188, Thor 20, MI300X 304, MI250X 110.
+RTX 3060 28, RTX A5000 64, GTX 1660 Ti 24, P100 56, H100 PCIe 114, RTX 5080 84, RTX PRO 6000 188, Thor 20, MI300X 304,
+MI250X 110.
 """
 
 from __future__ import annotations
