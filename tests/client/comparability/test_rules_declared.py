@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -182,3 +183,9 @@ def test_tools_beside_a_computation_do_not_count(name: str) -> None:
 def test_no_package_that_a_rule_watches_is_called_a_tool() -> None:
     """Plugins of pytest are tools but for those that reorder tests; a rule comes before the list of tools."""
     assert not [name for name in WATCHED if stands_by(name) and not name.startswith("pytest-")]
+
+
+def test_the_page_on_what_can_be_stated_names_every_word() -> None:
+    page = (Path(__file__).parents[3] / "docs" / "stating.md").read_text(encoding="utf-8")
+    assert not [name for name in (*NAMES, *INERT, *FACTS) if f"`{name}" not in page and name != "mkl-warm-up"]
+    assert not [word.effect for word in WORDS if f"| {word.expected.word} | {word.effect} |" not in page]
