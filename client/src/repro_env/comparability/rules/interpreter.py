@@ -26,9 +26,9 @@ _ARRAYS = ("numpy", "torch", "jax", "tensorflow")
 
 def float_sum(facts: Facts) -> Any:
     """How ``sum()`` adds floats, in programs of pure Python; array libraries add by themselves."""
+    version, implementation = facts.read_all("python.version", "python.implementation")
     if not in_process(facts) or any_imported(facts, _ARRAYS):
         return UNUSED
-    version, implementation = facts.read_all("python.version", "python.implementation")
     compensated = implementation == "cpython" and not older(version, "3.12")
     return "adds floats with compensation" if compensated else "adds floats one by one"
 
