@@ -127,6 +127,20 @@ def test_what_is_no_policy_is_refused_with_its_field(api, body, field):
     assert api.rows()["policies"] == 0
 
 
+@pytest.mark.parametrize(("body", "line"), [
+    ({"name": "ours", "waive": {"torch-threads": "why", "no-such-rule": "why"}}, 5),
+    ({"levels": {RULE: {"reason": "why", "guaranteed": "best"}}}, 5), ({"vary": ["seed", "no-such-word"]}, 2)])
+def test_a_fault_is_told_with_its_line(api, body, line):
+    assert api.put(POLICY, json.dumps(body, indent=1).encode()).json()["detail"].startswith(f"line {line}: policy.")
+    assert api.put(POLICY, body).json()["detail"].startswith("policy.")
+
+
+@pytest.mark.parametrize("body", [{"name": "\ud800"}, {"waive": {RULE: "\ud800"}}, {"waive": {RULE: "a\x00"}}])
+def test_text_that_cannot_be_kept_is_refused(api, body):
+    assert api.put(POLICY, body).status_code in (400, 422)
+    assert api.post("/v1/comparisons", {"runs": ["a", "b"], "policy": body}).status_code in (400, 404, 422)
+
+
 @pytest.mark.parametrize(("body", "status", "kind"), [
     (b'{"name": "a", "name": "b"}', 400, "invalid-json"), (b"{", 400, "invalid-json"),
     (b'{"waive": {"' + b"x" * (1 << 20) + b'": "y"}}', 413, "too-large"),

@@ -14,6 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from repro_env.comparability.levels import Level
+from repro_env.comparability.several import Several
 from repro_env.fingerprint.validate import validate
 from repro_env_service import documents, several
 from repro_env_service.folding import refresh_run
@@ -247,3 +248,6 @@ def test_asking_stores_nothing(api, runs):
 def test_the_answer_is_what_the_api_says(api, runs):
     told = ask(api, runs, policy=WAIVER)
     assert SeveralAnswer.model_validate(told).model_dump(mode="json") == told
+    known = Several.from_json(told)
+    assert {name: told[name] for name in known.to_json()} == known.to_json()
+    assert ends_of(told, "plain", "four") == {end: getattr(known.pair("plain", "four"), end).word for end in ENDS}

@@ -5,12 +5,13 @@ A policy holds for the runs of its project. What it says, and what it may say, `
 
 from __future__ import annotations
 
+import json
 import zlib
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from repro_env.canonical import digest_bytes, encode
+from repro_env.canonical import check_canonical, digest_bytes, encode
 from repro_env.comparability.levels import Level, Question
 from repro_env.comparability.policy import NO_POLICY, Policy
 from repro_env.comparability.rules import RULES_BY_ID
@@ -73,13 +74,14 @@ class InForce:
 NOTHING_IN_FORCE = InForce()
 
 
-def store_policy(storage: Storage, project: str, sent: Any, expected: Expected) -> tuple[PolicyVersion, bool]:
+def store_policy(storage: Storage, project: str, sent: Any, expected: Expected, *, text: str = ""
+                 ) -> tuple[PolicyVersion, bool]:
     """Store ``sent`` as the next version of a project's policy; return the version in force and whether it is new.
 
-    What is in force already is no new version. Raise ``Refusal`` where it is no policy, or another version is in force
-    than the sender expects.
+    What is in force already is no new version. Raise ``Refusal`` where it is no policy, naming the line of ``text``, or
+    where another version is in force than the sender expects.
     """
-    policy = read_policy(sent)
+    policy = read_policy(sent, text)
     content = encode(sent)
     if len(content) > MAX_CONTENT_BYTES:
         raise Refusal(problems.TOO_LARGE, f"expected a policy of at most {MAX_CONTENT_BYTES} bytes, got {len(content)}")
@@ -114,16 +116,33 @@ class Expected:
         return " or ".join(f"version {version}" for version in self.versions or ()) or "a version"
 
 
-def read_policy(value: Any) -> Policy:
-    """Return the policy that JSON states; raise ``Refusal`` naming the field that is wrong."""
+def read_policy(value: Any, text: str = "") -> Policy:
+    """Return the policy that JSON states; raise ``Refusal`` naming the wrong field, and its line in ``text``."""
     try:
         policy = Policy.parse(value, RULES_BY_ID)
+        check_canonical(value, "policy")
+        _check_name(policy.name)
     except InvalidDocument as error:
-        raise Refusal(problems.INVALID_POLICY, str(error), field=error.field) from error
-    if len(policy.name) > MAX_NAME:
-        raise Refusal(problems.INVALID_POLICY, f"policy.name: expected at most {MAX_NAME} characters, got "
-                                               f"{len(policy.name)}", field="policy.name")
+        line = line_of(text, error.field)
+        where = f"line {line}: " if line is not None else ""
+        raise Refusal(problems.INVALID_POLICY, f"{where}{error}", field=error.field) from error
     return policy
+
+
+def _check_name(name: str) -> None:
+    if len(name) > MAX_NAME:
+        raise InvalidDocument("policy.name", f"expected at most {MAX_NAME} characters, got {len(name)}")
+
+
+def line_of(text: str, field_name: str) -> int | None:
+    """Return the line of JSON text in which the last name of a dotted field stands; ``None`` in a text of one line."""
+    at = 0
+    for name in field_name.split(".")[1:]:
+        found = text.find(json.dumps(name), at)
+        if found < 0:
+            break
+        at = found
+    return text.count("\n", 0, at) + 1 if at and "\n" in text.strip() else None
 
 
 def check_baseline(session: Session, baseline: str | None) -> None:

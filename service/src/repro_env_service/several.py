@@ -110,7 +110,8 @@ def policy_for(session: Session, asked: PolicyWord | dict[str, Any] | None, load
         named = sorted("none" if project is None else project for project in projects)
         raise Refusal(problems.INVALID_REQUEST, f"expected runs of one project, got {_listed(named)}; ask with policy "
                                                 "none, or state a policy", field="policy")
-    return policies.of_run(session, asked, projects.pop()) if len(projects) == 1 else policies.NOTHING_IN_FORCE
+    return policies.NOTHING_IN_FORCE if len(projects) > 1 else policies.of_run(
+        session, asked, projects.pop() if projects else None)
 
 
 @contextmanager

@@ -61,7 +61,7 @@ async def put_policy(project: Name, body: JsonBody, storage: Database, response:
                      ) -> dict[str, Any]:
     """Set the policy of a project. What is in force already stays the version it is; anything else is a new one."""
     row, created = await run_in_threadpool(policies.store_policy, storage, project, strict_json(body),
-                                           expected_version(if_match))
+                                           expected_version(if_match), text=body.decode())
     response.status_code = 201 if created else 200
     return policy_answer(row, response)
 
