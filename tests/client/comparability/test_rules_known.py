@@ -26,7 +26,7 @@ OUTSIDE: dict[str, dict[str, Any]] = {
     "known-sdpa-2.5.0-cudnn": {"frameworks.torch.version": "2.5.1"},
     "known-sdpa-2.11-cudnn-hopper": {"determinism.sdp_cudnn": False},
     "known-cudnn-attention-b200": {"determinism.deterministic_algorithms": True, "determinism.warn_only": False},
-    "known-compile-2.10-layer-norm": {"model.compile": False},
+    "known-compile-2.10-layer-norm": {"frameworks.backend": "cpu"},
     "known-xformers-0.0.16-training": {"distributions.installed": [distribution("xformers", "0.0.17")]},
     "known-rocm-7.2-gfx1201": {"frameworks.torch.rocm_build": "7.13.0"},
     "known-torch-2.0-gfx906": {"frameworks.torch.version": "1.13.1"},
