@@ -92,6 +92,12 @@ def test_an_overridden_target_is_not_held_against_the_name() -> None:
     assert state("gpu-name-contradiction", plain) == FAILS
 
 
+def test_a_cudnn_that_is_only_known_as_loaded_is_held_against_torch_from_outside_too() -> None:
+    old = {**library("8.9.7"), "installed": unread("not-recorded")}
+    seen = complete_document("import", machine="h100", **{"libraries.cudnn": old})
+    assert state("torch-cudnn-contradiction", seen) == FAILS
+
+
 def test_what_disagrees_is_told_whatever_else_of_the_device_is_unread() -> None:
     card = h100(name="A100", sm_count=unread("not-reported"))
     assert state("gpu-name-contradiction", complete_document("import", machine="h100", **{

@@ -106,14 +106,23 @@ def torch_cudnn(facts: Facts) -> Fails | None:
     """Fail where cuDNN is older than the one this torch was compiled against."""
     if _on_cpu(facts) or _unused(facts, "torch"):
         return None
-    library = "loaded" if in_process(facts) else "installed"
-    if facts.look(f"libraries.cudnn.{library}") == {"unread": "not-loaded"}:
+    if in_process(facts) and facts.look("libraries.cudnn.loaded") == {"unread": "not-loaded"}:
         return None
-    version, cudnn = facts.read_all("frameworks.torch.version", f"libraries.cudnn.{library}")
+    version = facts.read("frameworks.torch.version")
+    for library in ("loaded",) if in_process(facts) else ("loaded", "installed"):
+        told = _older_cudnn(facts, version, facts.get(f"libraries.cudnn.{library}"))
+        if told:
+            return Fails(told)
+    facts.read(f"libraries.cudnn.{'loaded' if in_process(facts) else 'installed'}")
+    return None
+
+
+def _older_cudnn(facts: Facts, version: str | None, cudnn: str | None) -> str | None:
+    """Hold one cuDNN against torch, by the exact build where that is known."""
     if version is None or cudnn is None:
         return None
     told, told_of_wheel = (cudnn_against_torch(version, cudnn, is_wheel=is_wheel) for is_wheel in (False, True))
-    return _said(told or (told_of_wheel if told_of_wheel and _is_wheel(facts) else None))
+    return told or (told_of_wheel if told_of_wheel and _is_wheel(facts) else None)
 
 
 def _is_wheel(facts: Facts) -> bool:
