@@ -102,6 +102,12 @@ class TestIfMatch:
         if status == 412:
             assert (answer.json()["type"], answer.json()["field"]) == ("/problems/other-version", "If-Match")
 
+    def test_a_change_that_is_sent_again_is_answered_as_done(self, api):
+        api.put(POLICY, {"name": "one"})
+        for status in (201, 200):
+            answer = api.put(POLICY, {"name": "two"}, **{"If-Match": '"1"'})
+            assert (answer.status_code, answer.json()["version"]) == (status, 2)
+
     @pytest.mark.parametrize("header", ["*", '"1"'])
     def test_where_there_is_none_no_version_matches(self, api, header):
         answer = api.put(POLICY, {}, **{"If-Match": header})

@@ -78,8 +78,9 @@ def store_policy(storage: Storage, project: str, sent: Any, expected: Expected, 
                  ) -> tuple[PolicyVersion, bool]:
     """Store ``sent`` as the next version of a project's policy; return the version in force and whether it is new.
 
-    What is in force already is no new version. Raise ``Refusal`` where it is no policy, naming the line of ``text``, or
-    where another version is in force than the sender expects.
+    What is in force already is no new version, whatever the sender expects: a request that is sent again changes
+    nothing. Raise ``Refusal`` where it is no policy, naming the line of ``text``, or where another version is in force
+    than the sender expects.
     """
     policy = read_policy(sent, text)
     content = encode(sent)
@@ -87,9 +88,9 @@ def store_policy(storage: Storage, project: str, sent: Any, expected: Expected, 
         raise Refusal(problems.TOO_LARGE, f"expected a policy of at most {MAX_CONTENT_BYTES} bytes, got {len(content)}")
     with storage.writing() as session:
         known = latest(session, project)
-        expected.check(project, known)
         if known is not None and known.content_digest == digest_bytes(content):
             return known, False
+        expected.check(project, known)
         check_baseline(session, policy.baseline)
         row = PolicyVersion(project=project, version=known.version + 1 if known is not None else 1, name=policy.name,
                             digest=policy.digest, content_digest=digest_bytes(content), content=zlib.compress(content),
