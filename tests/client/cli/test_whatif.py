@@ -39,6 +39,10 @@ def test_two_sides_of_facts_are_judged_as_stacks(repro_env: Run) -> None:
     assert "was not observed" in told["headline"]
 
 
+def test_the_same_facts_twice_are_no_run_held_against_itself(repro_env: Run) -> None:
+    assert not repro_env("compare", A100, A100, "--json").json()["headline"].startswith("Same run")
+
+
 def test_text_names_both_sides_as_they_were_written(repro_env: Run) -> None:
     done = repro_env("compare", A100, H100)
     assert A100 in done.out

@@ -44,9 +44,15 @@ def judge_documents(left: Documents, right: Documents, *, question: Question = Q
         verdict = replace(verdict, varied=(*verdict.varied, *program_of(*programs)))
     if len(left) == len(right) == 1:
         verdict = replace(verdict, ignored=ignored_differences(Facts.of(left[0]), Facts.of(right[0])))
-    if names[0] and names[0] == names[1] and question is not Question.RESUME:
+    if names[0] and names[0] == names[1] and question is not Question.RESUME and not _is_what_if(left):
         verdict = replace(verdict, headline=of_one_run(verdict.headline))
     return replace(verdict, sides=(evidence(left, names[0]), evidence(right, names[1])))
+
+
+def _is_what_if(documents: Documents) -> bool:
+    """Tell whether a side is short facts: nothing ran, so that no run is held against itself."""
+    captures = [document.get("capture") or {} for document in documents]
+    return any((capture.get("imported") or {}).get("format") == "what-if" for capture in captures)
 
 
 def _scope(*runs: Run) -> Scope:
@@ -89,9 +95,10 @@ def verify(told: Verdict, left: Documents, right: Documents) -> Verification:
         raise InvalidDocument("verdict.sides", "expected the two sides that the verdict was made from; it was written "
                                                "before verdicts named them, so it cannot be recomputed")
     used, problems, later = [], [], []
+    known = {item for side in told.sides for item in side.observations}  # of one run, both sides have documents
     for side, documents in zip(told.sides, (left, right)):
         kept = [document for document in documents if document["capture"]["observation_id"] in side.observations]
-        later += sorted({document["capture"]["observation_id"] for document in documents} - set(side.observations))
+        later += sorted({document["capture"]["observation_id"] for document in documents} - known)
         problems += _other_evidence(side, kept)
         used.append(kept)
     problems += _misfolded(told)
@@ -106,7 +113,7 @@ def verify(told: Verdict, left: Documents, right: Documents) -> Verification:
     if told.ruleset == RULESET and not problems:
         problems += [f"recomputed it says otherwise: {change}" for change in changes]
     holds = False if problems else True if told.ruleset == RULESET else None
-    return Verification(holds, tuple(problems), tuple(later), today, changes)
+    return Verification(holds, tuple(problems), tuple(dict.fromkeys(later)), today, changes)
 
 
 def _other_evidence(side: Evidence, documents: list[dict[str, Any]]) -> list[str]:
