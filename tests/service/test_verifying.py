@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from documents import complete_document
 
+from repro_env.cli.main import main
 from repro_env.comparability.record import verify
 from repro_env.comparability.verdict import Verdict
 from repro_env.fingerprint.validate import validate
@@ -69,7 +70,7 @@ def test_a_verdict_on_a_run_itself_and_on_its_ends_holds(api):
                   {"question": "resume", "left_segment": "7.r1", "right_segment": "7.r0"},
                   {"question": "compare", "left_segment": "7.r1"}):
         found = recomputed(api, "r1", "r1", **query)
-        assert (found.holds, found.problems) == (True, ()), query
+        assert (found.holds, found.problems, found.later) == (True, (), ()), query
 
 
 def test_an_observation_that_came_later_is_named(api, observation):
@@ -79,3 +80,18 @@ def test_an_observation_that_came_later_is_named(api, observation):
     api.send(observation("late", "r2", vantage="exit", **FOUR, **{"capture.sequence": 1}))
     found = verify(told, documents_of(api, "r1"), documents_of(api, "r2"))
     assert (found.holds, found.later) == (True, ("late",))
+
+
+def test_the_command_line_finds_the_sides_by_the_names_that_the_verdict_gives(api, tmp_path, monkeypatch, capsys):
+    """Runs, starts of a run and manifests, asked of the service by their names alone."""
+    for document in (rank(0, "r1"), rank(1, "r1"), rank(0, "r1", 1), rank(1, "r1", 1), rank(0, "r2"), rank(1, "r2")):
+        api.send(document)
+    api.put("/v1/manifests/base/1", complete_document("image", "h100", **{"capture.observation_id": "m"}))
+    monkeypatch.setenv("REPRO_ENV_SERVER", "http://127.0.0.1:8765")
+    monkeypatch.setattr("repro_env.transport.get", lambda _server, path, *_arguments, **_options: api.get(path).json())
+    for query in ({"left": "r1", "right": "r2"}, {"left": "r1", "right": "r1", "question": "resume"},
+                  {"left": "manifest:base/1", "right": "r2"}):
+        kept = tmp_path / "verdict.json"
+        kept.write_text(api.get("/v1/comparisons", **query).text)
+        assert main(["verify", str(kept)]) == 0, capsys.readouterr()
+        assert "The verdict holds" in capsys.readouterr().out

@@ -135,8 +135,9 @@ def _rows(value: Any) -> list[Any]:
 
 
 def of_entries(answer: dict[str, Any]) -> list[Any]:
-    """Return the documents of a run as ``GET /v1/runs/ID`` answers them."""
-    rows = [entry.get("document") for entry in answer.get("entries") or () if isinstance(entry, dict)]
+    """Return the documents of a run as ``GET /v1/runs/ID`` answers them, with those of prologues that fill them."""
+    seen = (*(answer.get("entries") or ()), *(answer.get("fillers") or ()))
+    rows = [entry.get("document") for entry in seen if isinstance(entry, dict)]
     if not rows or None in rows:
         raise InvalidDocument("entries", "expected a run with its documents")
     return rows

@@ -1,4 +1,4 @@
-"""What a person names by a word: a file, short facts, or a run that the service knows."""
+"""What a person names by a word: a file, short facts, or a run or manifest that the service knows."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from ..settings import Settings
 
 RUN_PREFIX = "run:"
+MANIFEST_PREFIX = "manifest:"
 
 
 def is_run(word: str) -> bool:
@@ -20,8 +21,8 @@ def is_run(word: str) -> bool:
 
 
 def run_id(word: str) -> str:
-    """Return the id of the run that a word names."""
-    return word.removeprefix(RUN_PREFIX)
+    """Return the id of the run that a word names; a verdict names one start of a run after a space."""
+    return word.removeprefix(RUN_PREFIX).partition(" ")[0]
 
 
 def server(settings: Settings, word: str, command: str) -> str:
@@ -34,13 +35,15 @@ def server(settings: Settings, word: str, command: str) -> str:
 
 def documents(word: str, settings: Settings, command: str) -> list[dict[str, Any]]:
     """Return the documents that a word names, from a file, from facts, or from the service."""
-    if not is_run(word):
+    if not is_run(word) and not word.startswith(MANIFEST_PREFIX):
         return reading.stated(word) if reading.is_facts(word) else reading.documents(word)
     from urllib.parse import quote
 
     from ..fingerprint.validate import validate
     from ..transport import get
 
-    told = get(server(settings, word, command), f"/v1/runs/{quote(run_id(word), safe='')}",
-               timeout_s=sending.patience_s(settings), token=settings.token)
-    return [validate(document) for document in reading.of_entries(told)]
+    is_manifest = word.startswith(MANIFEST_PREFIX)
+    path = (f"/v1/manifests/{quote(word.removeprefix(MANIFEST_PREFIX))}" if is_manifest
+            else f"/v1/runs/{quote(run_id(word), safe='')}")
+    told = get(server(settings, word, command), path, timeout_s=sending.patience_s(settings), token=settings.token)
+    return [validate(document) for document in ([told] if is_manifest else reading.of_entries(told))]
