@@ -12,6 +12,7 @@ from repro_env.comparability.judge import judge
 from repro_env.comparability.levels import Level
 from repro_env.comparability.processors import level_of_model
 from repro_env.comparability.reading import Facts
+from repro_env.comparability.vector import UNREAD, project
 from repro_env.comparability.verdict import Verdict
 
 INTEL, AMD = "GenuineIntel", "AuthenticAMD"
@@ -200,3 +201,11 @@ def test_numpy_features_that_floats_do_not_use_lower_the_guarantee_alone(without
     ("AMD Ryzen Threadripper 3970X 32-Core Processor", "AVX2"), ("Neoverse-V2", "SVE"), ("Neoverse-N1", "NEON")])
 def test_level_of_a_processor_by_its_name_where_all_of_its_kind_agree(model: str, level: str | None) -> None:
     assert level_of_model(model) == level
+
+
+def test_branches_follow_what_was_found_and_not_the_name() -> None:
+    """A hypervisor may withhold what the name of a processor promises."""
+    unread = {"cpu.instruction_sets": {"unread": "denied"}}
+    vector = project(Facts.of(complete_document("exit", **unread)))
+    assert {vector[rule].state for rule in ("mkl-branch", "onednn-isa", "host-branches")} == {UNREAD}
+    assert vector["cpu-vector-level"].value == "AVX-512"

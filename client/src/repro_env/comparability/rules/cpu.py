@@ -25,6 +25,11 @@ def hardware_level(facts: Facts) -> str | None:
         told = level_of_model(facts.get("cpu.model"))
         if told is not None:
             return told
+    return found_level(facts)
+
+
+def found_level(facts: Facts) -> str | None:
+    """Return the vector level by the instruction sets alone: a hypervisor may withhold what a name promises."""
     found = facts.read("cpu.instruction_sets")
     return None if found is None else vector_level(found)
 
@@ -164,7 +169,7 @@ def numpy_floats(facts: Facts) -> Any:
 
 def onednn_isa(facts: Facts) -> Any:
     """Instruction set in which oneDNN computes float32: the CPU's, capped by its variable."""
-    best = hardware_level(facts)
+    best = found_level(facts)
     return UNUSED if best is None else branches.onednn(best, onednn_cap(facts))
 
 
@@ -191,7 +196,7 @@ def mkl_branch(facts: Facts) -> Any:
     """Branch that MKL takes: instruction sets and maker of the CPU, capped by its variables."""
     if mkl_absent(facts):
         return UNUSED
-    best, vendor = hardware_level(facts), facts.read("cpu.vendor")
+    best, vendor = found_level(facts), facts.read("cpu.vendor")
     if best is None or best not in branches.X86:
         return UNUSED
     branch = branches.mkl(best, vendor, variable(facts, "MKL_CBWR"), variable(facts, "MKL_ENABLE_INSTRUCTIONS"))
@@ -219,7 +224,7 @@ def asked_kernels(facts: Facts) -> Any:
     """
     if in_process(facts):
         return UNUSED
-    best = hardware_level(facts)
+    best = found_level(facts)
     capability = variable(facts, "ATEN_CPU_CAPABILITY")
     held = capability in ("avx2", "default") and best in branches.X86 and (
         _rank(branches.torch_level(capability) or "") > _rank(best or ""))
