@@ -322,6 +322,11 @@ class TestOtherVendors:
         assert "rocm-fused-attention" not in causes(judged(AMD, {**AMD, **asked}))
         assert "rocm-fused-attention" in causes(judged(RADEON, {**RADEON, **asked}))
 
+    def test_strict_mode_needs_no_workspace_of_cublas_on_amd(self) -> None:
+        unset = {"variables.values.CUBLAS_WORKSPACE_CONFIG": None, "determinism.cublas_workspace": None}
+        assert "workspace-unset" in causes(judged(unset, unset))
+        assert "workspace-unset" not in causes(judged({**AMD, **unset}, {**AMD, **unset}))
+
     def test_amdgpu_module_compiles_nothing(self) -> None:
         verdict = judged({**AMD, "driver.kernel_module": "6.7.0", "driver.user_libcuda": None},
                          {**AMD, "driver.kernel_module": "6.12.12", "driver.user_libcuda": None})

@@ -170,6 +170,7 @@ def late_workspace(facts: Facts) -> Fails | None:
     """Fail where torch before 2.10 runs strictly without the workspace variable that it needs for that."""
     lacks = all_hold(facts, (
         _not_cpu, lambda side: side.read("determinism.cublas_workspace") not in (":4096:8", ":16:8"), strict,
+        lambda side: side.read("frameworks.torch.cuda_build") is not None,
         lambda side: release(side.read("frameworks.torch.version")) < (2, 10)))
     return Fails("CUBLAS_WORKSPACE_CONFIG is not set") if lacks else None
 
