@@ -24,7 +24,7 @@ ELSEWHERE = {"default-precision": "seen from outside only: test_precision_seen_f
              "ranks-differ": "a single process has one environment: tests of runs"}
 #: rules that the process replaces by what it reads itself.
 FROM_OUTSIDE = frozenset(("mkl-installed", "onednn-installed", "kernel-variables", "thread-variables", "generators"))
-FROM_OUTSIDE |= devices.FROM_OUTSIDE | frameworks.FROM_OUTSIDE
+FROM_OUTSIDE |= devices.FROM_OUTSIDE | frameworks.FROM_OUTSIDE | contradictory.FROM_OUTSIDE
 
 
 def sides(rule_id: str) -> tuple[Facts, Facts]:

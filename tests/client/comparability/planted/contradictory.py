@@ -6,6 +6,8 @@ from documents import library
 
 from tests.client.comparability.planted.planting import DEVICES, Planted, cards, gpu
 
+#: a process that computed shows that its driver served it.
+FROM_OUTSIDE = frozenset(("driver-too-old", "driver-older-than-gpu"))
 PLANTED: dict[str, Planted] = {
     "gpu-name-contradiction": gpu(DEVICES, cards(), cards(name="NVIDIA A100-SXM4-80GB", sm_count=108)),
     "torch-label-contradiction": gpu("frameworks.torch.version", "2.5.1+cu124", "2.5.1+cu121"),

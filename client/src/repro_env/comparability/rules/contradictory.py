@@ -132,9 +132,8 @@ def _is_wheel(facts: Facts) -> bool:
 
 
 def _served(facts: Facts) -> bool:
-    """Tell whether a process of which the driver was not read computed with CUDA: then the driver did serve it."""
-    return (in_process(facts) and not facts.known("driver.kernel_module")
-            and facts.read("frameworks.backend") == "cuda")
+    """Tell whether a process computed with CUDA: then its driver did serve it, whatever was read of the driver."""
+    return in_process(facts) and facts.read("frameworks.backend") == "cuda"
 
 
 def driver_too_old(facts: Facts) -> Fails | None:
