@@ -71,7 +71,7 @@ def test_every_combination_and_change_has_a_source_and_a_remedy_of_its_own() -> 
         assert case.source
         assert case.remedy
         assert case.tests
-        assert case.levels.guaranteed is Level.NONE
+        assert case.levels.guaranteed is Level.NONE or (case.levels is LOUD and "NaN" in case.words)
 
 
 @pytest.mark.parametrize("case", [case for case in CASES if case.levels == SURE], ids=lambda case: case.id)

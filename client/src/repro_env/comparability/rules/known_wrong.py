@@ -5,7 +5,8 @@ first release in which the fault was seen. How far a case goes is one of three:
 
 * ``SURE``: every program of the kind is hit, so nothing above ``none`` is possible;
 * ``ORDINARY``: ordinary programs are hit, so ``none`` is expected;
-* ``SOME``: programs that call one operation in one way are hit: nothing is guaranteed, and what is expected stays.
+* ``SOME``: programs that call one operation in one way are hit: nothing is guaranteed, and what is expected stays;
+* ``LOUD``: likewise, but the fault shows itself (NaN in the loss), so no result that anybody compares holds it.
 
 Tests that cost least and rule out most stand first.
 """
@@ -48,6 +49,7 @@ from .predicates import (
 SURE = Levels(Level.NONE, Level.NONE, Level.NONE)
 ORDINARY = Levels(Level.NONE, Level.NONE, Level.BITWISE)
 SOME = Levels(Level.NONE, Level.BITWISE, Level.BITWISE)
+LOUD = Levels(Level.CURVE, Level.BITWISE, Level.BITWISE)
 #: wrong in one of two calls where it was seen, and the next program may be right.
 SUSPECT = Levels(Level.NONE, Level.STATISTICAL, Level.BITWISE)
 
@@ -100,12 +102,12 @@ CUDA = (
          "pytorch issue 112577; transformers pull request 40315", "install torch 2.2 or later"),
     Case("sdpa-2.5.0-cudnn", "cuDNN attention, the default of torch 2.5.0 on Hopper, gives NaN in training",
          (torch("2.5.0", "2.5.1"), capability((9, 0)), _CUDNN, may_vary),
-         "diffusers issue 9768; pytorch issue 139298", f"install torch 2.5.1, or {_NO_CUDNN}",
+         "diffusers issue 9768; pytorch issue 139298", f"install torch 2.5.1, or {_NO_CUDNN}", LOUD,
          confidence="observed"),
     Case("sdpa-2.11-cudnn-hopper",
          "cuDNN attention gives NaN gradients on Hopper for a mask and lengths of 64 modulo 128",
          (torch("2.11", "2.14"), capability((9, 0)), _CUDNN, may_vary), "pytorch issue 196678; trl issue 7181",
-         _NO_CUDNN),
+         _NO_CUDNN, LOUD),
     Case("cudnn-attention-b200", "cuDNN attention scores wrongly on B200 for models with few key-value heads",
          (torch("2.11", "2.14"), architecture(10), _CUDNN, may_vary), "pytorch issue 193893", _NO_CUDNN, ORDINARY,
          "attention_implementation", "observed"),
@@ -115,7 +117,7 @@ CUDA = (
          "export TORCHINDUCTOR_MIX_ORDER_REDUCTION=0"),
     Case("xformers-0.0.16-training", "xformers before 0.0.17 gives NaN gradients on GPUs of capability 8.6",
          (distribution("xformers", "0.0.14", "0.0.17"), capability((8, 6))),
-         "xformers issue 631; diffusers pull request 2254", "install xformers 0.0.17 or later"),
+         "xformers issue 631; diffusers pull request 2254", "install xformers 0.0.17 or later", LOUD),
 )
 AMD = (
     Case("sdpa-2.6-rocm", "memory-efficient attention of torch 2.6.0 on ROCm is wrong with a mask of one's own",
