@@ -12,7 +12,7 @@ from repro_env.comparability.levels import Level, Question
 from repro_env.comparability.reading import Facts, Missing
 from repro_env.comparability.rules import known, predicates
 from repro_env.comparability.rules.known_changes import CHANGES
-from repro_env.comparability.rules.known_wrong import CASES, ORDINARY, SURE
+from repro_env.comparability.rules.known_wrong import CASES, LOUD, ORDINARY, SURE
 from tests.client.comparability.planted.known import PLANTED
 from tests.client.comparability.planted.planting import cards
 from tests.client.comparability.sparse import side
