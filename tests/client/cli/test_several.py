@@ -115,6 +115,7 @@ def test_a_policy_waives_and_requires_a_level(four: list[str], folder: Path, rep
     done = repro_env("compare", four[0], four[3], "--policy", "policy.json")
     assert done.code == 0
     assert "at level bitwise? Yes" in done.out
+    assert done.out.startswith("Same environment but for what the policy waives (torch-threads")
     assert "torch-threads: measured" in done.out
 
 

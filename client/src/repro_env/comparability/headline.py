@@ -51,10 +51,12 @@ def headline(question: Question, scope: Scope, ends: Levels, reasons: tuple[Reas
     What differs on purpose is named, and said of the reason that moves together with it.
     """
     words = " and ".join(row.word for row in varied if row.differences)
-    clauses = [_found(question, scope, ends, reasons, assumes, purpose=words,
-                      confounds={item.rule for item in confounds})]
-    if waived:
-        clauses.append(f"the policy waives {', '.join(rule for rule, _ in waived)}")
+    rules = ", ".join(rule for rule, _ in waived)
+    if ends.guaranteed is Level.BITWISE and not any(reason.guaranteed < Level.BITWISE for reason in reasons):
+        clauses = [_same(question, scope, words, rules)]
+    else:
+        clauses = [_found(question, ends, reasons, assumes, purpose=words, confounds={item.rule for item in confounds})]
+        clauses += [f"the policy waives {rules}"] if rules else []
     if scope is Scope.STACK:
         clauses.append(_OUTSIDE)
     return "; ".join(clauses) + "."
@@ -65,8 +67,17 @@ def of_one_run(text: str) -> str:
     return f"Same run. Would it repeat? {text}"
 
 
-def _found(question: Question, scope: Scope, ends: Levels, reasons: tuple[Reason, ...],
-           assumes: tuple[Assumption, ...], *, purpose: str, confounds: set[str]) -> str:
+def _same(question: Question, scope: Scope, purpose: str, rules: str) -> str:
+    """Say that nothing that counts differs, and what was not counted."""
+    excepted = [f"what varies on purpose ({purpose})"] if purpose else []
+    excepted += [f"what the policy waives ({rules})"] if rules else []
+    if excepted:
+        return f"Same {'stack' if scope is Scope.STACK else 'environment'} but for {' and '.join(excepted)}"
+    return "Same stack" if scope is Scope.STACK else _EQUAL[question]
+
+
+def _found(question: Question, ends: Levels, reasons: tuple[Reason, ...], assumes: tuple[Assumption, ...], *,
+           purpose: str, confounds: set[str]) -> str:
     words = _WORDS[question]
     also = f"; varied on purpose: {purpose}" if purpose else ""
     first = next((reason for reason in reasons if reason.guaranteed < Level.BITWISE), None)
@@ -79,12 +90,8 @@ def _found(question: Question, scope: Scope, ends: Levels, reasons: tuple[Reason
             return f"{words[ends.expected]}: {said}{also}"
         return f"{words[Level.BITWISE]} as far as is known, but {_GUARANTEED[ends.guaranteed]}: {said}{also}"
     lowering = sum(item.lowers for item in assumes)
-    if ends.guaranteed < Level.BITWISE and lowering:
-        return (f"No difference that matters was found, but {_count(lowering)} not be made for lack of facts; "
-                f"{_GUARANTEED[ends.guaranteed]} so far{also}")
-    if purpose:
-        return f"Same {'stack' if scope is Scope.STACK else 'environment'} but for what varies on purpose ({purpose})"
-    return "Same stack" if scope is Scope.STACK else _EQUAL[question]
+    return (f"No difference that matters was found, but {_count(lowering)} not be made for lack of facts; "
+            f"{_GUARANTEED[ends.guaranteed]} so far{also}")
 
 
 def root_of(reason: Reason, by_rule: Mapping[str, Reason]) -> Reason:
