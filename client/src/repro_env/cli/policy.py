@@ -42,7 +42,7 @@ def read(path: str) -> Policy:
     from ..comparability.policy import Policy
     from ..comparability.rules import RULES_BY_ID
 
-    text = reading.decoded(reading.read_bytes(path))
+    text = reading.decoded(reading.read_bytes(path, "a policy"))
     try:
         return Policy.parse(_parsed(text), RULES_BY_ID)
     except InvalidDocument as error:
@@ -51,17 +51,27 @@ def read(path: str) -> Policy:
 
 
 def _parsed(text: str) -> Any:
-    if text.lstrip()[:1] in ("{", "["):
+    if text.lstrip().startswith("{") or _is_json_list(text):
         return parsed_json("policy", text)
     if sys.version_info >= (3, 11):
         import tomllib
 
         try:
             return tomllib.loads(text)
-        except tomllib.TOMLDecodeError as error:
+        except (tomllib.TOMLDecodeError, RecursionError) as error:
             raise InvalidDocument("policy", f"expected JSON or TOML: {error}") from error
     else:
         raise InvalidDocument("policy", "expected JSON; TOML is read from Python 3.11 on")
+
+
+def _is_json_list(text: str) -> bool:
+    """Tell a list of JSON, which is no policy, from TOML that begins with the header of a table."""
+    import json
+
+    try:
+        return isinstance(json.loads(text), list)
+    except (ValueError, RecursionError):
+        return False
 
 
 def parsed_json(name: str, text: str) -> Any:
@@ -76,11 +86,12 @@ def parsed_json(name: str, text: str) -> Any:
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """Return the object of ``pairs``; a name that stands twice is refused, for one of the two would be lost unseen."""
-    names = [name for name, _ in pairs]
-    twice = next((name for name in names if names.count(name) > 1), None)
-    if twice is not None:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        seen: set[str] = set()
+        twice = next(name for name, _ in pairs if name in seen or seen.add(name))  # type: ignore[func-returns-value]
         raise InvalidDocument(f"$.{twice}", "stands twice in one object")
-    return dict(pairs)
+    return found
 
 
 def line_of(text: str, field: str) -> int | None:

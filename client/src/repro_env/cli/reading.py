@@ -18,8 +18,11 @@ FACTS_FILE = ".toml"
 _FILE_ENDS = (".json", ".txt", ".log", FACTS_FILE)
 
 
-def read_bytes(path: str) -> bytes:
-    """Return the bytes of a file, or of standard input for ``-``; raise ``UsageError`` or ``InvalidDocument``."""
+def read_bytes(path: str, wanted: str = "a document or an environment dump") -> bytes:
+    """Return the bytes of a file, or of standard input for ``-``; raise ``UsageError`` or ``InvalidDocument``.
+
+    ``wanted`` says what an empty file lacks.
+    """
     name = "standard input" if path == "-" else path
     try:
         if path == "-":
@@ -34,7 +37,7 @@ def read_bytes(path: str) -> bytes:
     if len(data) > MAX_BYTES:
         raise InvalidDocument(name, f"expected at most {MAX_BYTES} bytes")
     if not data.strip():
-        raise InvalidDocument(name, "expected a document or an environment dump, got an empty file")
+        raise InvalidDocument(name, f"expected {wanted}, got an empty file")
     return data
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..errors import InvalidDocument, UsageError
 from . import policy, reading, sending, sides
-from .console import answer, width
+from .console import answer, clean, width
 from .options import Command, Option, wrap
 
 TYPE_CHECKING = False
@@ -50,7 +50,7 @@ def main(values: dict[str, Any]) -> int:
 
         answer(json.dumps(_told(found), indent=2, ensure_ascii=False) + "\n")
     else:
-        answer(_said(told, found, width()))
+        answer(clean(_said(told, found, width())))
     return {True: 0, False: 1, None: 2}[found.holds]
 
 

@@ -119,6 +119,8 @@ def verify(told: Verdict, left: Documents, right: Documents) -> Verification:
 def _other_evidence(side: Evidence, documents: list[dict[str, Any]]) -> list[str]:
     """Say what of the recorded evidence is not there, or is not what it was."""
     name = side.name or "a side"
+    if not side.observations:
+        return [f"{name}: no observation is named from which it was judged"]
     missing = set(side.observations) - {document["capture"]["observation_id"] for document in documents}
     found = [f"{name}: observation {item} is not among the documents" for item in sorted(missing)]
     if found:
@@ -157,4 +159,9 @@ def _changes(told: Verdict, today: Verdict) -> list[str]:
         found.append("other facts are unread")
     if not found and told.headline != today.headline:
         found.append(f"the headline reads {today.headline!r}")
-    return found
+    return found or [f"{name} reads otherwise" for name in _EXPLAINING if getattr(told, name) != getattr(today, name)]
+
+
+#: what explains a verdict beside its headline, and follows from the same facts.
+_EXPLAINING = ("reasons", "assumes", "raises", "waived", "varied", "confounds", "ignored")
+

@@ -6,6 +6,7 @@ Fields not known here are left out.
 from __future__ import annotations
 
 import dataclasses
+import reprlib
 from typing import Any, Callable
 
 from ..errors import InvalidDocument
@@ -24,9 +25,9 @@ def verdict(value: dict[str, Any]) -> Verdict:
     nested = {"reasons": _rows(value, "reasons", Reason, ("guaranteed", "expected_level", "possible")),
               "assumes": _rows(value, "assumes", Assumption, ("guaranteed",)),
               "raises": _rows(value, "raises", Step, ("to",)), "ignored": _rows(value, "ignored", Ignored, ()),
-              "waived": tuple((str(rule), str(reason)) for rule, reason in value.get("waived") or ()),
-              "observed": tuple(map(str, value.get("observed") or ())),
-              "varied": tuple(_varied(row, index) for index, row in enumerate(value.get("varied") or ())),
+              "waived": tuple(_waived(row, index) for index, row in enumerate(_list(value, "waived"))),
+              "observed": tuple(map(str, _list(value, "observed"))),
+              "varied": tuple(_varied(row, index) for index, row in enumerate(_list(value, "varied"))),
               "confounds": _later(value, "confounds", Confound), "sides": _later(value, "sides", Evidence)}
     words = ("question", "scope", "answer", "level", "guaranteed", "expected", "possible")
     made: Verdict = _build(Verdict, {**value, **nested}, words, "verdict")
@@ -55,6 +56,19 @@ def _matrix(value: dict[str, Any], end: str) -> tuple[tuple[Level, ...], ...]:
         raise InvalidDocument(f"answer.{end}", f"expected rows of levels ({error})") from error
 
 
+def _list(value: dict[str, Any], name: str) -> list[Any]:
+    rows = value.get(name) or []
+    if not isinstance(rows, list):
+        raise InvalidDocument(f"verdict.{name}", "expected a list")
+    return rows
+
+
+def _waived(row: Any, index: int) -> tuple[str, str]:
+    if not (isinstance(row, list) and len(row) == 2 and all(isinstance(item, str) for item in row)):
+        raise InvalidDocument(f"verdict.waived[{index}]", "expected a rule and a reason")
+    return (row[0], row[1])
+
+
 def _varied(row: Any, index: int) -> Any:
     name = f"verdict.varied[{index}]"
     if not isinstance(row, dict):
@@ -81,11 +95,11 @@ def _build(kind: type, value: Any, words: tuple[str, ...], field: str) -> Any:
     told: dict[str, Any] = {}
     for item in dataclasses.fields(kind):
         if item.name in value:
-            read = _WORDS[item.name] if item.name in words else _frozen
+            read = _WORDS[item.name] if item.name in words else _TYPES.get(str(item.type), _frozen)
             try:
                 told[item.name] = read(value[item.name])
-            except (ValueError, AttributeError) as error:
-                raise InvalidDocument(f"{field}.{item.name}", f"got {value[item.name]!r}") from error
+            except (ValueError, AttributeError, TypeError) as error:
+                raise InvalidDocument(f"{field}.{item.name}", f"got {reprlib.repr(value[item.name])}") from error
     try:
         return kind(**told)
     except TypeError as error:
@@ -94,3 +108,31 @@ def _build(kind: type, value: Any, words: tuple[str, ...], field: str) -> Any:
 
 def _frozen(value: Any) -> Any:
     return tuple(value) if isinstance(value, list) else value
+
+
+def _of(kind: type) -> Callable[[Any], Any]:
+    def read(value: Any) -> Any:
+        if value.__class__ is not kind:
+            raise TypeError(f"expected {kind.__name__}")
+        return value
+    return read
+
+
+def _texts(value: Any) -> tuple[str, ...]:
+    if not isinstance(value, (list, tuple)) or not all(isinstance(item, str) for item in value):
+        raise TypeError("expected a list of text")
+    return tuple(value)
+
+
+def _lacking(value: Any) -> dict[str, dict[str, str]]:
+    rows = list(value.values())
+    if any(not isinstance(text, str) for row in rows for text in row.values()):
+        raise TypeError("expected codes by fact")
+    return dict(value)
+
+
+#: annotation of a field -> how its value is read.
+_TYPES: dict[str, Callable[[Any], Any]] = {
+    "str": _of(str), "bool": _of(bool), "int": _of(int), "tuple[str, ...]": _texts, "dict[str, Any]": _of(dict),
+    "dict[str, dict[str, str]]": _lacking, "str | None": lambda value: None if value is None else _of(str)(value),
+}
