@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import threading
+import types
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -124,7 +125,27 @@ def test_loaders_after_the_first_step_are_those_of_evaluation(loaders: Loaders) 
     assert loaders.facts()["program.data.sampler"] == "RandomSampler"
 
 
-def test_without_a_loader_nothing_is_said(loaders: Loaders) -> None:
+def test_before_the_first_step_nothing_is_said_without_a_loader(loaders: Loaders) -> None:
+    assert loaders.facts() == {}
+
+
+def test_a_first_step_without_a_loader_shows_that_there_is_none(loaders: Loaders) -> None:
+    loaders.step_done()
+    facts = loaders.facts()
+    assert set(facts) == {f"program.data.{name}" for name in described(DataLoader(DATA))}
+    assert set(facts.values()) == {None}
+    assert loaders.facts() == facts
+
+
+def test_where_another_library_loads_nothing_is_said(loaders: Loaders, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "webdataset", types.ModuleType("webdataset"))
+    loaders.step_done()
+    assert loaders.facts() == {}
+
+
+def test_where_somebody_else_took_the_place_nothing_is_said(loaders: Loaders, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(DataLoader, "__iter__", lambda loader: iter(()))
+    loaders.step_done()
     assert loaders.facts() == {}
 
 

@@ -1,7 +1,8 @@
 """The training loader: how its workers are seeded and its order is drawn, read when the program begins to iterate it.
 
 Reading attributes draws nothing and changes nothing. Which loader is the training one nobody says: it is among those
-begun with gradients on before the first optimizer step; where several differ in a fact, that fact stays unread.
+begun with gradients on before the first optimizer step; where several differ in a fact, that fact stays unread. A
+program that reached its first step without one, and without a library that loads in its own way, surely has none.
 """
 
 from __future__ import annotations
@@ -17,6 +18,11 @@ if TYPE_CHECKING:
     from typing import Any
 
 _MODULE = "torch.utils.data.dataloader"
+#: facts of a loader.
+_FACTS = ("loader_workers", "worker_seeding", "persistent_workers", "sampler", "drop_last", "loader_generator")
+#: packages that load in workers or threads of their own.
+_OTHERS = ("nvidia.dali", "ffcv", "webdataset", "streaming", "torchdata", "litdata", "ray.data", "tensorflow", "grain",
+           "petastorm", "deeplake", "squirrel", "mxnet", "torchrl")
 #: the sampler that torch gives a data set without order.
 _NO_SAMPLER = "_InfiniteConstantSampler"
 
@@ -30,6 +36,7 @@ class Loaders:
         self._class: Any = None
         self._original: Any = None
         self._ours: Any = None
+        self._stepped = False
 
     def begin(self, torch: Any) -> None:
         """Stand where a loader begins to be iterated."""
@@ -54,6 +61,7 @@ class Loaders:
 
     def step_done(self) -> None:
         """Later loaders are those of evaluation."""
+        self._stepped = self._class is not None and self._class.__iter__ is self._ours
         self.end()
 
     def compiling(self) -> None:
@@ -69,8 +77,10 @@ class Loaders:
             self._class = None
 
     def facts(self) -> dict[str, Any]:
-        """Return what all loaders agree on."""
+        """Return what all loaders agree on; absent where there surely is none."""
         seen = self.training or self.others
+        if not seen and self._stepped and not any(name in sys.modules for name in _OTHERS):
+            return {f"program.data.{name}": None for name in _FACTS}
         return {f"program.data.{name}": seen[0][name] if all(item[name] == seen[0][name] for item in seen)
                 else unread("not-reported") for name in seen[0]} if seen else {}
 
