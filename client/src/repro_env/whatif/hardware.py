@@ -136,8 +136,11 @@ def cpu(stated: Stated, key: str, text: str) -> None:
 
 def isa(stated: Stated, key: str, text: str) -> None:
     """Read the widest instruction set."""
-    found = ISAS.get(text.lower().replace("-", ""))
+    word = text.lower().replace("-", "")
+    found = ISAS.get(word)
     if found is None:
         raise InvalidDocument(key, f"expected one of {', '.join(ISAS)}, got {text!r}")
     stated.put(key, "cpu.instruction_sets", list(found[0]))
     stated.follows("cpu.torch_capability", found[1])
+    if word in ("sse", "avx", "avx2", "avx512"):
+        stated.follows("cpu.architecture", "x86_64")

@@ -169,7 +169,10 @@ def _variable(stated: Stated, name: str, text: str) -> None:
     if name not in ALLOWED:
         raise UsageError(f"facts: {name} is none of the variables that are recorded and judged{_near(name, ALLOWED)}; "
                          "docs/fields.md and `repro-env rules` tell what counts")
-    stated.put(name, f"variables.values.{name}", None if text.lower() in ("unset", "none", *paths.ABSENT) else text)
+    value = None if text.lower() in ("unset", "none", *paths.ABSENT) else text
+    stated.put(name, f"variables.values.{name}", value)
+    if name == "CUBLAS_WORKSPACE_CONFIG":
+        stated.follows("determinism.cublas_workspace", value)
 
 
 def _distribution(stated: Stated, name: str, text: str) -> None:

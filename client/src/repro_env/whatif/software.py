@@ -6,6 +6,7 @@ import re
 from typing import Any
 
 from ..comparability.compatible import cuda_of_label
+from ..comparability.versions import local_label, older
 from ..errors import InvalidDocument
 from .paths import ABSENT, OFF, ON, switch
 from .stated import Stated
@@ -27,9 +28,11 @@ _VERSION = re.compile(r"v?(\d+(?:\.\d+)*)(?:[-.]?(?:a|b|rc|dev|post)\.?\d*)*(?:[
 _NONE = ("none", *ABSENT)
 _FRAMEWORK_FACTS = {"torch": "torch", "jax": "jax", "tensorflow": "tensorflow", "numpy": "numpy", "scipy": "scipy",
                     "scikit-learn": "scikit_learn"}
+#: what says whether products may use TF32.
+_PRODUCTS = ("precision.allow_tf32_matmul", "precision.float32_matmul_precision", "precision.fp32_cuda_matmul")
 _BACKENDS = ("cuda", "rocm", "mps", "xpu", "tpu", "cpu")
 _CASTS = {"bf16": "bfloat16", "bfloat16": "bfloat16", "fp16": "float16", "float16": "float16", "half": "float16"}
-_FULL = ("fp32", "float32", "full", *OFF)
+_FULL = ("fp32", "float32", "full")
 _FAMILIES = {"ubuntu": "linux", "debian": "linux", "rocky": "linux", "centos": "linux", "rhel": "linux",
              "red hat": "linux", "alma": "linux", "fedora": "linux", "suse": "linux", "arch": "linux",
              "amazon linux": "linux", "linux": "linux", "windows": "windows", "macos": "macos", "darwin": "macos"}
@@ -122,11 +125,11 @@ def precision(stated: Stated, key: str, text: str) -> None:
     word = text.lower()
     if word in _CASTS:
         stated.put(key, "precision.autocast", _CASTS[word])
-    elif word in _FULL:
+    elif word in (*_FULL, *OFF):
         stated.put(key, "precision.autocast", None)
+        stated.full = word in _FULL
     elif word in ("fp64", "float64", "double"):
         stated.put(key, "precision.default_dtype", "float64")
-        stated.put(key, "precision.autocast", None)
     elif word in ("highest", "high", "medium"):
         stated.put(key, "precision.float32_matmul_precision", word)
         stated.follows("precision.allow_tf32_matmul", word != "highest")
@@ -135,6 +138,10 @@ def precision(stated: Stated, key: str, text: str) -> None:
     else:
         raise InvalidDocument(key, "expected fp32, bf16, fp16, fp64, tf32, or highest, high, medium for products in "
                               f"float32, got {text!r}")
+    if word not in _CASTS:
+        stated.follows("precision.autocast", None)
+    if word not in OFF:
+        stated.follows("precision.default_dtype", "float32")
 
 
 def deterministic(stated: Stated, key: str, text: str) -> None:
@@ -180,10 +187,18 @@ def follow(stated: Stated) -> None:
     """Add what surely follows: which framework a CUDA version is of, and the libcuda of a driver."""
     if stated.cuda is not None:
         _place_cuda(stated, stated.cuda[0])
+    if stated.full and not any(map(stated.has, _PRODUCTS)) and _full_by_default(stated.version("torch")):
+        stated.follows("precision.allow_tf32_matmul", value=False)
+        stated.follows("precision.float32_matmul_precision", "highest")
     module: Any = stated.facts.get("driver.kernel_module")
     if module is not None and not stated.facts.get("driver.compat"):
         stated.follows("driver.user_libcuda", module)
         stated.follows("driver.compat", value=False)
+
+
+def _full_by_default(torch: str | None) -> bool:
+    """Tell whether products stay in full float32 by default: not before torch 1.12, nor in builds of NVIDIA."""
+    return torch is None or not (older(torch, "1.12") or "nv" in (local_label(torch) or ""))
 
 
 def _place_cuda(stated: Stated, told: str | None) -> None:

@@ -26,6 +26,7 @@ class Stated:
         self.derived: dict[str, Any] = {}
         self.names: list[str] = []  #: the devices as they were called
         self.no_device = False  #: there are surely none
+        self.full = False  #: float32 is the arithmetic that is asked for
         self.count: int | None = None
         self.cuda: tuple[str | None] | None = None  #: CUDA version of a build, ``(None,)`` for a build without
         self.device: dict[str, Any] = {}  #: facts stated of every device
