@@ -275,8 +275,8 @@ RULES: tuple[AnyRule, ...] = (
                remedy="call torch.use_deterministic_algorithms(True) without warn_only",
                source=(_DOCS, "pytorch issue 182551")),
     _condition("workspace-unset", "determinism_flags", "{detail} {side}, which strict mode needs before torch 2.10",
-               late_workspace, remedy="export CUBLAS_WORKSPACE_CONFIG=:4096:8 before the process starts: without it torch "
-               "raises at matrix products",
+               late_workspace, remedy="export CUBLAS_WORKSPACE_CONFIG=:4096:8 before the process starts: without it "
+               "torch raises at matrix products",
                source=("NVIDIA cuBLAS documentation, Results Reproducibility", "pytorch issue 161749")),
     _condition("nondeterministic-kernels-allowed", "nondeterministic_kernel", "{detail} {side}", may_vary,
                remedy=_STRICT, source=(_DOCS,)),
