@@ -58,6 +58,8 @@ def _verdict(path: str) -> Verdict:
     from ..comparability.verdict import Verdict
 
     value = policy.parsed_json(path, reading.decoded(reading.read_bytes(path)))
+    if isinstance(value, dict) and "separates" in value:
+        raise InvalidDocument(path, "expected a verdict on two sides, got an answer about several; compare two of them")
     if not isinstance(value, dict) or "reasons" not in value:
         raise InvalidDocument(path, "expected a verdict as `repro-env compare --json` writes it, got other JSON")
     try:

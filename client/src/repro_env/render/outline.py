@@ -88,13 +88,22 @@ def outline(verdict: Verdict, expected: str = "", observed: str = "") -> Outline
     sections = [_differences(main, verdict.reasons), _more_differences(main), _confounds(verdict.confounds, numbers),
                 *_varied(verdict.varied), *_unread(verdict), _raises(verdict, numbers), _notes(notes),
                 _evidence(verdict), _ignored(verdict), _waived(verdict)]
-    ends = (("expected", verdict.expected.word, MEANING[verdict.expected]),
+    ends = (("expected", verdict.expected.word, MEANING[verdict.expected] + _excepted(verdict)),
             ("guaranteed", verdict.guaranteed.word, _guaranteed(verdict)),
             ("possible", verdict.possible.word, _possible(verdict)))
     sides = (("left", expected), ("right", observed)) if expected or observed else ()
     return Outline(verdict.headline, answer_line(verdict), ends, sides,
                    tuple(section for section in sections if section.points),
                    f"rule set {verdict.ruleset}, scope {verdict.scope.value}; `repro-env explain RULE` explains a rule")
+
+
+def _excepted(verdict: Verdict) -> str:
+    """Return what an end leaves out: the effect of what was not counted."""
+    declared = verdict.terms.get("vary", ())
+    varies = any(row.differences for row in verdict.varied if row.word in declared)
+    parts = ["what varies on purpose"] if varies else []
+    parts += ["what the policy waives"] if verdict.waived else []
+    return f", but for {' and '.join(parts)}" if parts else ""
 
 
 def answer_line(verdict: Verdict) -> str:

@@ -10,7 +10,7 @@ from ..comparability.wording import brief
 from .markdown import escape
 from .markdown import section_of as markdown_section
 from .outline import Point, Section
-from .phrases import listed, rest
+from .phrases import grouped, listed, rest
 from .text import Paint, section_of, wrapped
 
 #: most groups that a matrix is drawn for.
@@ -21,7 +21,7 @@ _ANSWERS = {
     Answer.YES: "Yes, every two of them, guaranteed",
     Answer.NO: "No, not every two of them",
     Answer.LIKELY: "Likely: expected of ordinary programs for every two, but not guaranteed for all",
-    Answer.UNKNOWN: "Unknown: nothing that was read stands against it, but for some two facts are unread",
+    Answer.UNKNOWN: "Unknown: nothing that was read stands against it, but for at least one pair facts are unread",
 }
 _CLASSES = {
     Level.BITWISE: "Guaranteed the same bits",
@@ -58,7 +58,16 @@ def _is_drawn(found: Several) -> bool:
 def _headline(found: Several) -> str:
     number = sum(map(len, found.groups))
     alike = f"{number} sides, {len(found.groups)} environments" if len(found.groups) < number else f"{number} sides"
-    return f"{alike}. Comparable at level {found.level.word}? {_ANSWERS[found.answer]}."
+    return f"{alike}. Comparable at level {found.level.word}? {_ANSWERS[found.answer]}{_first(found)}."
+
+
+def _first(found: Several) -> str:
+    """Return the first separation where one stands against the answer yes."""
+    roots = [item for item in found.separates if item.implied_by is None and not item.varies
+             and item.guaranteed < found.level]
+    if found.answer not in (Answer.NO, Answer.LIKELY) or not roots:
+        return ""
+    return ": " + brief(f"{roots[0].rule}, {listed([value for value, _ in roots[0].values], 3, ' against ')}", "", "")
 
 
 def _foot(found: Several) -> str:
@@ -95,12 +104,16 @@ def _sections(found: Several, marks: dict[str, str], legend: list[Point]) -> lis
 def _classes(found: Several, marks: dict[str, str]) -> Iterable[Section]:
     for level, title in _CLASSES.items():
         points = [Point(_marked(item.members, marks)) for item in found.classes if item.level is level]
-        for item in found.outside:
-            if item.level is level:
-                reasons = [*([f"lacks {listed(item.lacking, MAX_FACTS)}"] if item.lacking else []),
-                           *([f"fails {listed(item.failing, MAX_FACTS)}"] if item.failing else [])]
-                points.append(Point(f"in no class: {_marked(item.members, marks)} ({'; '.join(reasons)})"))
+        left = [item for item in found.outside if item.level is level]
+        for why, items in grouped(left, lambda item: (item.lacking, item.failing)):
+            names = [name for item in items for name in item.members]
+            points.append(Point(f"in no class: {_marked(names, marks)} ({_why_outside(*why)})"))
         yield Section(title, tuple(points[:MAX_DRAWN]), rest=rest(len(points) - MAX_DRAWN))
+
+
+def _why_outside(lacking: tuple[str, ...], failing: tuple[str, ...]) -> str:
+    return "; ".join([*([f"lacks {listed(lacking, MAX_FACTS)}"] if lacking else []),
+                      *([f"fails {listed(failing, MAX_FACTS)}"] if failing else [])])
 
 
 def _separations(title: str, items: list[Separation], marks: dict[str, str]) -> Section:
