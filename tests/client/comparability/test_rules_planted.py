@@ -12,12 +12,21 @@ from repro_env.comparability.levels import Level, Question
 from repro_env.comparability.reading import Facts
 from repro_env.comparability.rule import Condition
 from repro_env.comparability.rules import RULES, RULES_BY_ID
-from tests.client.comparability.planted import contradictory, devices, frameworks, host, known, program, variables
+from tests.client.comparability.planted import (
+    builds,
+    contradictory,
+    devices,
+    frameworks,
+    host,
+    known,
+    program,
+    variables,
+)
 from tests.client.comparability.planted.planting import Planted
 
 #: a line a rule, one module for each part of the rule set.
 PLANTED: dict[str, Planted] = {**known.PLANTED, **devices.PLANTED, **frameworks.PLANTED, **variables.PLANTED,
-                               **host.PLANTED, **program.PLANTED, **contradictory.PLANTED}
+                               **host.PLANTED, **program.PLANTED, **contradictory.PLANTED, **builds.PLANTED}
 
 #: rules that are not about the process, or that a single document cannot break.
 ELSEWHERE = {"default-precision": "seen from outside only: test_precision_seen_from_outside",

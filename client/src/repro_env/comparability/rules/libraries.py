@@ -125,7 +125,8 @@ def _rules_of(kind: Kind) -> tuple[AnyRule, ...]:
             capture_how="run the program under `repro-env run`" if fact == "loaded"
             else "run `repro-env capture` in the job's environment")
     of_machine = not kind.optional and kind.name not in LINKED_IN
-    return (rule("loaded", "loaded", SetBy.PROGRAM, (f"{slug}-installed",)),
+    apart = () if kind.name in LINKED_IN else (f"{slug}-build",)
+    return (rule("loaded", "loaded", SetBy.PROGRAM, (f"{slug}-installed", *apart)),
             rule("installed", "installed", SetBy.MACHINE if of_machine else SetBy.PROGRAM, ()))
 
 
@@ -265,7 +266,8 @@ RULES: tuple[AnyRule, ...] = (
         confidence="documented", source=("PyTorch documentation, Reproducibility", "NVIDIA cuBLAS documentation"),
         subsumes=("cuda-runtime-loaded", "cuda-runtime-installed", "cublas-loaded", "cublas-installed",
                   "nvrtc-installed", "nvjitlink-installed", "cufft-installed", "cusolver-installed",
-                  "cusparse-installed"),
+                  "cusparse-installed", "cuda-runtime-build", "cublas-build", "cudnn-build", "nvrtc-build",
+                  "nvjitlink-build", "cufft-build", "cusolver-build", "cusparse-build"),
         project=cuda_build),
     *(rule for kind in KINDS for rule in _rules_of(kind)),
     Distinction(

@@ -72,11 +72,19 @@ def in_use(facts: Facts, source: str, kinds: Any) -> bool:
 _CODE = ("code", "code-digest", "code-version", "source-digest")
 
 
+def states_code(facts: Facts) -> bool:
+    """Tell whether the code that ran is stated."""
+    return bool(set(_CODE) & set(declared.stated(facts)))
+
+
 def code_untold(facts: Facts) -> Fails | None:
     """Fail where a program ran outside a repository and nobody states its code: it may have been edited in between."""
-    untold = all_hold(facts, (lambda side: side.read("source.commit") is None,
-                              lambda side: not set(_CODE) & set(declared.stated(side))))
-    return Fails("no repository tells which code ran") if untold else None
+    if all_hold(facts, (lambda side: side.read("source.commit") is None, lambda side: not states_code(side))):
+        return Fails("no repository tells which code ran")
+    changed = all_hold(facts, (lambda side: side.read("source.dirty") is True,
+                               lambda side: side.read("source.diff_digest") is None,
+                               lambda side: not states_code(side)))
+    return Fails("uncommitted changes of which no digest tells") if changed else None
 
 
 def submodules(facts: Facts) -> Any:
