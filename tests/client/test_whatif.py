@@ -145,3 +145,27 @@ def test_a_table_states_what_the_short_form_does() -> None:
 def test_notes_say_what_a_name_was_taken_for() -> None:
     notes = document("gpu=3090")["capture"]["imported"]["notes"]
     assert notes == ["3090 was taken for the 3090, Ampere, 8.6, 82 SMs"]
+
+
+@pytest.mark.parametrize(("text", "number_of"), [
+    ("gpu=p4d.24xlarge", 8), ("gpu=p3.2xlarge", 1), ("gpu=g5.12xlarge", 4), ("gpu=a2-highgpu-2g", 2),
+    ("gpu=g2-standard-96", 8), ("gpu=2xp4d.24xlarge", 16), ("gpu=p4d.24xlarge,gpus=4", 4), ("gpu=p4d.unheard", 1)])
+def test_an_instance_of_a_cloud_has_the_devices_of_its_size(text: str, number_of: int) -> None:
+    assert len(fact(document(text), "accelerators.devices")) == number_of
+
+
+def test_a_word_that_nobody_knows_in_a_name_is_said_and_noted() -> None:
+    said: list[str] = []
+    notes = document("gpu=RTX 4090 turbo", said.append)["capture"]["imported"]["notes"]
+    assert said == ["gpu: RTX 4090 turbo is taken for the 4090; nothing is known of 'turbo' in it"]
+    assert said[0] in notes
+
+
+@pytest.mark.parametrize("name", [
+    "NVIDIA A100-SXM4-80GB MIG 3g.40gb", "GeForce RTX 3070 Laptop GPU", "Tesla V100-DGXS-32GB", "GRID A100-10C",
+    "NVIDIA RTX 6000 Ada Generation", "Quadro RTX 5000 with Max-Q Design", "RTX PRO 6000 Blackwell Workstation Edition",
+    "Radeon RX 7900 XTX", "NVIDIA H100 80GB HBM3", "TITAN X (Pascal)", "GB200 NVL72", "Apple M2 Max", "GTX 1060 6GB"])
+def test_names_as_tools_write_them_leave_no_word_open(name: str) -> None:
+    said: list[str] = []
+    document(f"gpu={name}", said.append)
+    assert said == []

@@ -26,7 +26,9 @@ def test_wrong_usage_says_what_was_expected(text: str, says: str) -> None:
 
 
 @pytest.mark.parametrize(("text", "field", "says"), [
-    ("gpu=A1000000", "gpu", "did you mean"), ("gpu=RTX 6000", "gpu", "several architectures"),
+    ("gpu=A1000000", "gpu", "did you mean"), ("gpu=RTX 4090 Ti", "gpu", "did you mean"),
+    ("gpu=H200 Super", "gpu", "no device is known"), ("gpu=TPUv4", "gpu", "(a TPU is stated by backend=tpu); what"),
+    ("gpu=RTX 6000", "gpu", "several architectures"),
     ("gpu=Titan X", "gpu", "several architectures"), ("gpu=H100,gpus=0", "gpus", "from 1 to 1024"),
     ("gpu=A100+H100,gpus=3", "gpus", "3 devices are counted, and 2 are named"),
     ("cudnn=9", "cudnn", "at least 3 numbers, as in cudnn=9.1.0"), ("torch=latest", "torch", "as in 2.3.1+cu121"),

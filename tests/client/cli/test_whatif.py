@@ -112,3 +112,18 @@ def test_doctor_finds_contradictions_of_facts(repro_env: Run) -> None:
 
 def test_the_guide_lists_every_key() -> None:
     assert table() in GUIDE.read_text()
+
+
+@pytest.mark.parametrize(("text", "says"), [
+    ("torch = 2.5\n", "what.toml: torch: expected text in quotes"), ("torch =\n", "what.toml"),
+    ('tourch = "2.5.1"\n', "what.toml: unknown key 'tourch' (did you mean torch?)")])
+def test_a_wrong_file_of_facts_is_invalid_input(repro_env: Run, folder: Path, text: str, says: str) -> None:
+    (folder / "what.toml").write_text(text)
+    done = repro_env("compare", "what.toml", A100)
+    assert (done.code, says in done.err) == (65, True)
+
+
+def test_a_name_that_is_only_partly_known_is_said_on_stderr(repro_env: Run) -> None:
+    done = repro_env("compare", "gpu=RTX 4090 turbo", "gpu=4090", "--json")
+    assert "nothing is known of 'turbo'" in done.err
+    assert done.json()["reasons"] == []

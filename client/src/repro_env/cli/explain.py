@@ -75,8 +75,9 @@ def _unknown(name: str, command: str, known: list[str], kind: str) -> Exception:
     from ..errors import UsageError
 
     small = name.lower()
-    near = list(dict.fromkeys([*(item for item in known if small and small in item),
-                               *difflib.get_close_matches(small, known, 3, 0.5)]))[:3]
+    begin = [item for item in known if small and item.startswith(small)]
+    near = list(dict.fromkeys([*begin, *(item for item in known if small and small in item),
+                               *difflib.get_close_matches(small, known, 3, 0.5)]))[:max(3, min(len(begin), 6))]
     return UsageError(f"{command}: there is no {kind} {name!r}" + (
         f"; near: {', '.join(near)}" if near else "; repro-env rules lists them"))
 

@@ -6,6 +6,7 @@ import os
 import sys
 
 from ..errors import InvalidDocument, UnknownFormat, UsageError
+from .console import say
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -68,7 +69,7 @@ def stated(word: str) -> list[dict[str, Any]]:
     from ..whatif import document
 
     try:
-        return [document(word)]
+        return [document(word, say)]
     except InvalidDocument as error:
         raise InvalidDocument(f"facts: {error.field}", error.problem) from error
 
@@ -78,9 +79,12 @@ def _of_facts_file(name: str, data: bytes) -> dict[str, Any]:
     from ..whatif import document_of_table
 
     try:
-        return document_of_table(parse_toml(decoded(data), "", name), name)
+        table = parse_toml(decoded(data), "", name)
+        return document_of_table(table, name, say)
     except InvalidDocument as error:
         raise InvalidDocument(f"{name}: {error.field}", error.problem) from error
+    except UsageError as error:  # what stands in a file is input, however it is wrong
+        raise InvalidDocument(name, str(error).removeprefix(f"{name}: ").removeprefix("facts: ")) from error
 
 
 def _json(data: bytes) -> list[Any] | None:

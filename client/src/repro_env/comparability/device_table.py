@@ -149,6 +149,18 @@ INSTANCES = {
     "a3-megagpu": "NVIDIA H100 80GB HBM3", "a3-ultragpu": "NVIDIA H200", "a4-highgpu": "NVIDIA B200",
     "g2-standard": "NVIDIA L4",
 }
+#: beginning of such a name -> how many devices, by what follows; a size that ends in ``-8g`` says it itself. Sources:
+#: AWS's and Google's pages on accelerated machine types.
+_SMALL = dict.fromkeys(("xlarge", "2xlarge", "4xlarge", "8xlarge", "16xlarge"), 1)
+INSTANCE_SIZES = {
+    "p3.": {"2xlarge": 1, "8xlarge": 4, "16xlarge": 8}, "p3dn.": {"24xlarge": 8}, "p4d.": {"24xlarge": 8},
+    "p4de.": {"24xlarge": 8}, "p5.": {"4xlarge": 1, "48xlarge": 8}, "p5e.": {"48xlarge": 8}, "p5en.": {"48xlarge": 8},
+    "p6-b200.": {"48xlarge": 8}, "g4dn.": {**_SMALL, "12xlarge": 4, "metal": 8},
+    "g5.": {**_SMALL, "12xlarge": 4, "24xlarge": 4, "48xlarge": 8}, "g5g.": {**_SMALL, "16xlarge": 2, "metal": 2},
+    "g6.": {**_SMALL, "12xlarge": 4, "24xlarge": 4, "48xlarge": 8},
+    "g6e.": {**_SMALL, "12xlarge": 4, "24xlarge": 4, "48xlarge": 8},
+    "g2-standard": {"-4": 1, "-8": 1, "-12": 1, "-16": 1, "-32": 1, "-24": 2, "-48": 4, "-96": 8},
+}
 #: what people say -> what the table calls it.
 ALIASES = {"dgx spark": "gb10", "strix halo": "8060s", "a6000 ada": "rtx 6000 ada", "ada 6000": "rtx 6000 ada",
            "gtx titan black": "titan black", "gtx titan z": "titan z"}

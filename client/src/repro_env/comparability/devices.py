@@ -55,6 +55,16 @@ _SPELLINGS = (
 )
 
 
+#: words that make another product of the one they follow.
+_OTHER_MODEL = frozenset(("ti", "super", "d", "xt", "xtx", "gre", "ultra", "nano", "nx", "x", "s"))
+#: words that stand in names and decide nothing, beside those of the table.
+_DECOR = frozenset(("rtx", "gtx", "gt", "quadro", "titan", "jetson", "rx", "grid", "arc", "sxm", "pcie", "nvl", "oam",
+                    "nvl72", "hbm2", "hbm2e", "hbm3", "hbm3e", "dgx", "dgxs", "hgx", "fhhl", "lhr", "workstation", "server",
+                    "edition", "desktop", "founders", "cuda", "core", "cores", "ada", "lovelace", "hopper", "ampere",
+                    "turing", "pascal", "volta", "maxwell", "kepler", "pro", "max", "series"))
+_SIZE = re.compile(r"\d+g[bi]?(\.\d+gb)?|\d+(\.\d+)?")
+
+
 @dataclass(frozen=True)
 class _Row:
     device: Device
@@ -71,6 +81,30 @@ def resolve(name: Any) -> Device:
 def candidates(name: Any) -> tuple[Device, ...]:
     """Return every device that ``name`` may mean, in whatever size and variant."""
     return _candidates(name) if isinstance(name, str) else ()
+
+
+def unexplained(name: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the words of a known device's name that say another product, and those that nobody knows.
+
+    The first make the name one of no device of the table (``4090 Ti``), the others may be anything.
+    """
+    words = _words(name)
+    rows = _longest([row for row in _rows() if _contains(words, row.words)])
+    if not rows:
+        return (), ()
+    known = {word for row in rows for word in (*row.words, *row.needs)} | _DECOR | _CUT_DOWN
+    left = [word for word in words if word not in known and not _SIZE.fullmatch(word)]
+    return tuple(filter(_OTHER_MODEL.__contains__, left)), tuple(word for word in left if word not in _OTHER_MODEL)
+
+
+def instance_count(name: str) -> int | None:
+    """Return how many devices an instance of a cloud has, ``None`` for a size that is not known or another name."""
+    lowered = name.lower().strip()
+    start = max((start for start in table.INSTANCES if lowered.startswith(start)), key=len, default=None)
+    if start is None:
+        return None
+    told = re.fullmatch(r"-(\d{1,2})g", lowered[len(start):])
+    return int(told[1]) if told else table.INSTANCE_SIZES.get(start, {}).get(lowered[len(start):])
 
 
 def disagreements(stated: Mapping[str, Any]) -> tuple[str, ...]:

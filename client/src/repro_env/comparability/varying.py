@@ -63,7 +63,7 @@ def _advice(word: str) -> str:
     if any(rule.id == word for rule in RULES):
         return (f"{word!r} holds or fails on one side alone, so it cannot vary between two; waive it with a reason if "
                 "it is not to count")
-    known = [*WORDS, *dict.fromkeys(rule.layer for rule in RULES), *(rule.id for rule in RULES)]
+    known = dict.fromkeys((*WORDS, *(rule.layer for rule in RULES), *(rule.id for rule in RULES)))
     near = difflib.get_close_matches(word.rstrip(".*"), known, 3, 0.5)
     suggested = f"; near: {', '.join(near)}" if near else ""
     return (f"nothing is known to vary under {word!r}; expected one of {', '.join(WORDS)}, a layer, a cause, a rule "

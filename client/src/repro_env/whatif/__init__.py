@@ -6,7 +6,7 @@ leaves everything else unread. Reading files is left to ``cli``, judging to ``co
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from ..importers import document_of
@@ -18,24 +18,30 @@ from .stated import Stated
 FORMAT = "what-if"
 
 
-def document(text: str) -> dict[str, Any]:
+def _silent(words: str) -> None:
+    pass
+
+
+def document(text: str, tell: Callable[[str], None] = _silent) -> dict[str, Any]:
     """Return the document that short facts state: ``key=value`` pairs separated by commas.
 
-    Raise ``UsageError`` for a key that is not known or a text that is not of this form, ``InvalidDocument`` naming the
+    ``tell`` gets in words what was only partly understood; the document notes it too. Raise ``UsageError`` for a key that is not known or a text that is not of this form, ``InvalidDocument`` naming the
     key for a value that it does not take.
     """
-    return _document(short.pairs(text))
+    return _document(short.pairs(text), tell)
 
 
-def document_of_table(table: Mapping[str, Any], path: str) -> dict[str, Any]:
+def document_of_table(table: Mapping[str, Any], path: str, tell: Callable[[str], None] = _silent) -> dict[str, Any]:
     """Return the document that a TOML table states; ``path`` stands for the file in errors, which are the same."""
-    return _document(short.pairs_of_table(table, path))
+    return _document(short.pairs_of_table(table, path), tell)
 
 
-def _document(pairs: list[tuple[str, str]]) -> dict[str, Any]:
+def _document(pairs: list[tuple[str, str]], tell: Callable[[str], None]) -> dict[str, Any]:
     stated = Stated()
     for name, value in pairs:
         keys.read(stated, name, value)
     keys.follow(stated)
+    for words in stated.doubts:
+        tell(words)
     found = Joined(FORMAT, stated.sections(), {}, stated.notes())
     return document_of(found, "\n".join(f"{name}={value}" for name, value in pairs))

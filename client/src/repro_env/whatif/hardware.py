@@ -7,7 +7,7 @@ import re
 from typing import Any
 
 from ..comparability import device_table
-from ..comparability.devices import Device, architecture, known_names, resolve
+from ..comparability.devices import Device, architecture, instance_count, known_names, resolve, unexplained
 from ..errors import InvalidDocument
 from ..probes.keys import SECTIONS
 from .paths import number
@@ -42,7 +42,7 @@ def gpu(stated: Stated, key: str, text: str) -> None:
     for part in text.split("+"):
         name, number_of = _counted(part.strip())
         stated.names += [name] * number_of
-        _known(key, name)
+        _known(stated, key, name)
 
 
 def _counted(text: str) -> tuple[str, int]:
@@ -64,17 +64,25 @@ def count(stated: Stated, key: str, text: str) -> None:
         raise InvalidDocument(key, f"expected a number of devices from 1 to 1024, got {text!r}")
 
 
-def _known(key: str, name: str) -> Device:
+def _known(stated: Stated, key: str, name: str) -> Device:
     device = resolve(name)
-    if device.vendor is None and device.model is None:
-        near = difflib.get_close_matches(name.lower(), known_names(), 3, 0.5)
-        hint = f"did you mean {' or '.join(near)}? " if near else ""
-        raise InvalidDocument(key, f"no device is known by the name {name!r}; {hint}What the table of devices lacks is "
-                              "stated by its numbers, as in capability=9.0,sm_count=132")
+    other, unknown = unexplained(name)
+    if (device.vendor is None and device.model is None) or other:
+        raise InvalidDocument(key, f"no device is known by the name {name!r}{_hint(name)}; what the table of devices "
+                              "lacks is stated by its numbers, as in capability=9.0,sm_count=132")
+    if unknown:
+        stated.doubt(f"{key}: {name} is taken for the {device.model}; nothing is known of {' '.join(unknown)!r} in it")
     if device.vendor in (None, "nvidia", "amd") and not (device.compute_capability or device.gfx_target):
         raise InvalidDocument(key, f"{name!r} is the name of devices of several architectures; say which, as in "
                               "Quadro RTX 6000, RTX 6000 Ada, Titan X Pascal")
     return device
+
+
+def _hint(name: str) -> str:
+    if re.fullmatch(r"(google |cloud )?tpu.*|v\d[ep]?-\d+", name.lower()):
+        return " (a TPU is stated by backend=tpu)"
+    near = difflib.get_close_matches(name.lower(), known_names(), 3, 0.5)
+    return f" (did you mean {' or '.join(near)}?)" if near else ""
 
 
 def place(stated: Stated) -> None:
@@ -89,7 +97,8 @@ def place(stated: Stated) -> None:
     if stated.count is not None and len(names) > 1 and stated.count != len(names):
         raise InvalidDocument("gpus", f"{stated.count} devices are counted, and {len(names)} are named")
     if names:
-        stated.devices([_device(stated, name) for name in (names * (stated.count or 1) if len(names) == 1 else names)])
+        counts = [stated.count if stated.count and len(names) == 1 else instance_count(name) or 1 for name in names]
+        stated.devices([_device(stated, name) for name, number_of in zip(names, counts) for _ in range(number_of)])
     elif stated.device or stated.count:
         maker = next((vendor for fact, vendor in _TELLS_MAKER if stated.device.get(fact)), None)
         stated.devices([{"vendor": maker} if maker else {}] * (stated.count or 1))

@@ -22,6 +22,8 @@ from .stated import NAMES, Stated
 Read = Callable[[Stated, str, str], None]
 _VERSION = re.compile(r"v?\d+(\.\d+)*([.+_!-]?[0-9A-Za-z.+_-]+)?")
 _VARIABLE = re.compile(r"[A-Z][A-Z0-9]*_[A-Z0-9_]*|TZ|LANG")
+#: parts and sections of the document: no distribution is meant by them.
+_PLACES = NAMES | {"schema", "stack", "program", "capture", "digests"}
 #: how near a word has to be to a known one for it to be taken for a slip.
 _SLIP = 0.8
 
@@ -178,6 +180,9 @@ def _variable(stated: Stated, name: str, text: str) -> None:
 def _distribution(stated: Stated, name: str, text: str) -> None:
     """Read an installed distribution: one that a rule looks at, or one of any other name with a version."""
     known = normalised(name)
+    if name in _PLACES:
+        raise UsageError(f"facts: {name} holds facts and is none; name one of them by its path"
+                         f"{_near(name + '.', paths.catalogue(), 0.3)}")
     if known not in WATCHED:
         slip = _near(known, [*_BY_NAME, *WATCHED, *map(str.lower, ALLOWED)], _SLIP)
         if slip or not _VERSION.fullmatch(text):

@@ -31,6 +31,7 @@ class Stated:
         self.cuda: tuple[str | None] | None = None  #: CUDA version of a build, ``(None,)`` for a build without
         self.device: dict[str, Any] = {}  #: facts stated of every device
         self.rows: list[Row] = []
+        self.doubts: list[str] = []  #: what was only partly understood
         self._by: dict[str, str] = {}
         self._notes: list[str] = []
 
@@ -61,6 +62,11 @@ class Stated:
     def note(self, words: str) -> None:
         """Keep in words what was taken for what."""
         self._notes.append(words)
+
+    def doubt(self, words: str) -> None:
+        """Keep what was only partly understood, to be said aloud."""
+        self.doubts.append(words)
+        self.note(words)
 
     def row(self, key: str, name: str, version: str | None) -> None:
         """State one installed distribution."""

@@ -37,7 +37,8 @@ CHANGES: tuple[Change, ...] = (
     Change("transformers-loss", "transformers", ("4.46", "4.48"),
            ("the loss is a mean", "the loss is summed over accumulation steps", "the loss is a mean"),
            "transformers issues 35556, 37766; transformers pull request 35207",
-           "use releases before 4.46 or from 4.48 on", _NONE, cause="framework_version"),
+           "use releases before 4.46 or from 4.48 on; with one forward pass a step (accumulation=1) sum and mean are "
+           "one number, and the policy may waive this with that reason", _NONE, cause="framework_version"),
     Change("transformers-token-mean", "transformers", ("4.46",),
            ("each pass of a step weighs the same", "each token of a step weighs the same"),
            "transformers pull request 34191", "use releases on one side of 4.46", cause="framework_version"),
