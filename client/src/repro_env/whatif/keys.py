@@ -181,8 +181,8 @@ def _distribution(stated: Stated, name: str, text: str) -> None:
     """Read an installed distribution: one that a rule looks at, or one of any other name with a version."""
     known = normalised(name)
     if name in _PLACES:
-        raise UsageError(f"facts: {name} holds facts and is none; name one of them by its path"
-                         f"{_near(name + '.', paths.catalogue(), 0.3)}")
+        within = next((f", as in {path}" for path in paths.catalogue() if path.startswith(f"{name}.")), "")
+        raise UsageError(f"facts: {name} holds facts and is none; name one of them by its path{within}")
     if known not in WATCHED:
         slip = _near(known, [*_BY_NAME, *WATCHED, *map(str.lower, ALLOWED)], _SLIP)
         if slip or not _VERSION.fullmatch(text):
