@@ -127,3 +127,9 @@ def test_a_name_that_is_only_partly_known_is_said_on_stderr(repro_env: Run) -> N
     done = repro_env("compare", "gpu=RTX 4090 turbo", "gpu=4090", "--json")
     assert "nothing is known of 'turbo'" in done.err
     assert done.json()["reasons"] == []
+
+
+@pytest.mark.parametrize("form", ["text", "markdown"])
+def test_what_a_side_of_facts_leaves_open_is_told_as_keys(repro_env: Run, form: str) -> None:
+    assert "driver=550.54.15" in repro_env("compare", A100, H100, "--format", form).out
+    assert "short facts leave open" not in repro_env("compare", A100, H100, "--json").out

@@ -5,9 +5,9 @@ from __future__ import annotations
 import sys
 
 from ..errors import InvalidDocument, UsageError
-from . import policy, sending, sides
+from . import policy, reading, sending, sides
 from .console import BOLD, DIM, answer, paint, width
-from .options import Command, Option
+from .options import Command, Option, wrap
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -166,6 +166,23 @@ def _print_verdict(verdict: Verdict, told: dict[str, Any], names: tuple[str, str
         answer(render_markdown(verdict, *names))
     else:
         answer(render_text(verdict, *names, columns=width(), bold=_bold, dim=_dim))
+    _print_keys(verdict, names, form)
+
+
+def _print_keys(verdict: Verdict, names: tuple[str, str], form: str) -> None:
+    """Say which keys would state what a side of short facts lacks: no program runs there that could be captured."""
+    if not any(map(reading.is_facts, names)):
+        return
+    from ..whatif.lacking import MOST, keys_for
+
+    sides_of_facts = [side for side, word in zip(("expected", "observed"), names) if reading.is_facts(word)]
+    lacking = list(dict.fromkeys(key for side in sides_of_facts for key in keys_for(verdict, side)))
+    if lacking:
+        quote = "`" if form == "markdown" else ""
+        told = ", ".join(f"{quote}{key}{quote}" for key in lacking[:MOST])
+        more = f" and {len(lacking) - MOST} more" if len(lacking) > MOST else ""
+        line = f"What short facts leave open is stated by keys such as {told}{more} (docs/whatif.md)."
+        answer("\n" + "\n".join([line] if form == "markdown" else wrap(line, width(), "")) + "\n")
 
 
 def _print_several(found: Several, told: dict[str, Any], form: str) -> None:

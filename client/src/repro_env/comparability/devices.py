@@ -58,10 +58,11 @@ _SPELLINGS = (
 #: words that make another product of the one they follow.
 _OTHER_MODEL = frozenset(("ti", "super", "d", "xt", "xtx", "gre", "ultra", "nano", "nx", "x", "s"))
 #: words that stand in names and decide nothing, beside those of the table.
-_DECOR = frozenset(("rtx", "gtx", "gt", "quadro", "titan", "jetson", "rx", "grid", "arc", "sxm", "pcie", "nvl", "oam",
-                    "nvl72", "hbm2", "hbm2e", "hbm3", "hbm3e", "dgx", "dgxs", "hgx", "fhhl", "lhr", "workstation", "server",
-                    "edition", "desktop", "founders", "cuda", "core", "cores", "ada", "lovelace", "hopper", "ampere",
-                    "turing", "pascal", "volta", "maxwell", "kepler", "pro", "max", "series"))
+_DECOR = frozenset((
+    "rtx", "gtx", "gt", "quadro", "titan", "jetson", "rx", "grid", "arc", "sxm", "pcie", "nvl", "nvl72", "oam", "hbm2",
+    "hbm2e", "hbm3", "hbm3e", "dgx", "dgxs", "hgx", "fhhl", "lhr", "workstation", "server", "edition", "desktop",
+    "founders", "cuda", "core", "cores", "ada", "lovelace", "hopper", "ampere", "turing", "pascal", "volta", "maxwell",
+    "kepler", "pro", "max", "series"))
 _SIZE = re.compile(r"\d+g[bi]?(\.\d+gb)?|\d+(\.\d+)?")
 
 

@@ -25,8 +25,9 @@ def _silent(words: str) -> None:
 def document(text: str, tell: Callable[[str], None] = _silent) -> dict[str, Any]:
     """Return the document that short facts state: ``key=value`` pairs separated by commas.
 
-    ``tell`` gets in words what was only partly understood; the document notes it too. Raise ``UsageError`` for a key that is not known or a text that is not of this form, ``InvalidDocument`` naming the
-    key for a value that it does not take.
+    ``tell`` gets in words what was only partly understood; the document notes it too. Raise ``UsageError`` for a key
+    that is not known or a text that is not of this form, ``InvalidDocument`` naming the key for a value that it does
+    not take.
     """
     return _document(short.pairs(text), tell)
 

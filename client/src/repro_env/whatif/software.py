@@ -26,7 +26,8 @@ LIBRARIES = (
 _PARTS = {"mkl": 2}
 _VERSION = re.compile(r"v?(\d+(?:\.\d+)*)(?:[-.]?(?:a|b|rc|dev|post)\.?\d*)*(?:[+][0-9A-Za-z._-]+)?")
 _NONE = ("none", *ABSENT)
-_FRAMEWORK_FACTS = {"torch": "torch", "jax": "jax", "tensorflow": "tensorflow", "numpy": "numpy", "scipy": "scipy",
+#: distribution -> the framework of the document that it is.
+FRAMEWORK_FACTS = {"torch": "torch", "jax": "jax", "tensorflow": "tensorflow", "numpy": "numpy", "scipy": "scipy",
                     "scikit-learn": "scikit_learn"}
 #: what says whether products may use TF32.
 _PRODUCTS = ("precision.allow_tf32_matmul", "precision.float32_matmul_precision", "precision.fp32_cuda_matmul")
@@ -57,7 +58,7 @@ def versioned(path: str, parts: int, stated: Stated, key: str, text: str) -> Non
 def framework(name: str, stated: Stated, key: str, text: str) -> None:
     """Read a framework, or that it is surely not installed."""
     if text.lower() in _NONE:
-        stated.put(key, f"frameworks.{_FRAMEWORK_FACTS[name]}", None)
+        stated.put(key, f"frameworks.{FRAMEWORK_FACTS[name]}", None)
         return
     stated.row(key, name, version(key, text, 2, "2.3.1+cu121" if name == "torch" else "2.1.0"))
 
