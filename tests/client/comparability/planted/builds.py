@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from documents import distribution, library
+from documents import distribution, framework, library
 
 from repro_env.comparability.rules.builds import BUILT
 from tests.client.comparability.planted.planting import INSTALLED, NCCL, ROCM, Planted, cpu, gpu
@@ -23,6 +23,9 @@ PLANTED: dict[str, Planted] = {
     "numpy-build": cpu("frameworks.numpy.build", "wheel", "conda"),
     "scipy-build": cpu("frameworks.scipy.build", "wheel", "source"),
     "scikit-learn-build": cpu("frameworks.scikit_learn.build", "conda", "wheel"),
+    "jax-build": cpu("frameworks.jax", *(framework("0.5.3", build=place) for place in ("wheel", "conda"))),
+    "tensorflow-build": cpu("frameworks.tensorflow", *(framework("2.10.0", build=place) for place in (
+        "wheel", "vendor"))),
     "compiler-untold": cpu("determinism.inductor", None, {"max_autotune": "false"}, **{"model.compile": True}),
     "package-code-untold": cpu(INSTALLED, [{**_OWN, "editable": False}], [_OWN]),
 }

@@ -1,4 +1,4 @@
-"""Layers ``libraries``, ``frameworks``, ``determinism`` and ``distributions``: what one version number does not tell apart.
+"""Layers ``libraries``, ``frameworks``, ``determinism``, ``distributions``: what one version does not tell apart.
 
 Two files of one version may be built apart, and a package installed in place is whatever its folder holds. Nobody
 promises equal bits there, and ordinarily they are equal, so such a difference lowers what is guaranteed alone.
@@ -20,7 +20,8 @@ from .program import states_code
 _ELSEWHERE = LINKED_IN | {"openblas"}
 BUILT = tuple(kind for kind in KINDS if kind.name not in _ELSEWHERE)
 #: frameworks of which only the version was compared: name in the document, how it is written, its distribution.
-ARRAYS = (("numpy", "NumPy", "numpy"), ("scipy", "SciPy", "scipy"), ("scikit_learn", "scikit-learn", "scikit-learn"))
+PLACED = (("numpy", "NumPy", "numpy"), ("scipy", "SciPy", "scipy"), ("scikit_learn", "scikit-learn", "scikit-learn"),
+          ("jax", "JAX", "jax"), ("tensorflow", "TensorFlow", "tensorflow"))
 _WHEEL = ("wheel", "pip")
 
 
@@ -114,7 +115,7 @@ RULES: tuple[AnyRule, ...] = (
         guaranteed=Level.CURVE, expected=Level.BITWISE, possible=Level.BITWISE,
         why=f"{title} built as {{expected}} against {{observed}}", effect="other compilers and flags under one version",
         remedy=f"install {title} from the same place on both sides", confidence="documented", source=(_SOURCE,),
-        project=place_of(name)) for name, title, distribution in ARRAYS),
+        project=place_of(name)) for name, title, distribution in PLACED),
     Condition(
         id="compiler-untold", layer="determinism", cause="compile_mode", set_by=SetBy.PROGRAM, guaranteed=Level.CURVE,
         expected=Level.BITWISE, possible=Level.BITWISE, why="{detail} {side}",
