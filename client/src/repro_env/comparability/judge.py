@@ -185,8 +185,19 @@ def _reasons(biting: list[Found]) -> tuple[Reason, ...]:
     implied = {lesser: item.rule.id for item in biting for lesser in item.rule.subsumes if lesser in present}
     follows = {lesser for item in biting if item.levels.guaranteed < Level.BITWISE for lesser in item.rule.subsumes}
     order = sorted(enumerate(biting), key=lambda pair: (
-        pair[1].levels.expected, pair[1].rule.id in follows, pair[1].levels.guaranteed, pair[0]))
+        _rank(pair[1]), pair[1].rule.id in follows, pair[1].levels.guaranteed, pair[0]))
     return tuple(_reason(item, implied.get(item.rule.id)) for _, item in order)
+
+
+def _rank(item: Found) -> Level:
+    """Return the level by which a reason is ordered: its expected one.
+
+    A fault that one side has and the other has not stands among what rounds: a program that it hits is not rounded.
+    """
+    one_sided = item.rule.layer == "known" and (item.left.state == FAILS) is not (item.right.state == FAILS)
+    if one_sided and item.levels.guaranteed is Level.NONE:
+        return min(item.levels.expected, Level.CURVE)
+    return item.levels.expected
 
 
 def _reason(item: Found, implied_by: str | None) -> Reason:

@@ -28,6 +28,8 @@ _MODELS = (
     (r"\bepyc 7\w{2}[123]", "AVX2"),
     (r"\bepyc [489]\w{2}[45]", "AVX-512"),
     (r"\bthreadripper (pro )?[79]\d{3}w?x|\bryzen ai \d (hx )?3\d\d", "AVX-512"),
+    (r"^(?!.*(xeon|epyc|ryzen|amd)).*\b11th gen", "AVX-512"),
+    (r"^(?!.*(xeon|epyc|ryzen|amd)).*\b([4-9]|1[234])th gen", "AVX2"),
     (r"\bcore ultra \d|\bxeon e-2[123]\d\d|\bxeon d-15\d\d", "AVX2"),
     (r"\bryzen (threadripper )?(pro )?\d? ?[1-5]\d{3}", "AVX2"),
     (r"\bryzen (pro )?\d? ?[79]\d{3}x", "AVX-512"),

@@ -70,6 +70,8 @@ PLANTED: dict[str, Planted] = {
     "library-not-the-installed": gpu("libraries.cudnn.conflicts", [], ["not-installed"]),
     "library-conflicts": gpu("libraries.cudnn.conflicts", [], ["two-copies"]),
     "cuda-build": gpu("frameworks.torch", CU124, {**CU124, "version": "2.5.1+cu126", "cuda_build": "12.6"}),
+    "driver-of-intel": gpu("driver.kernel_module", "625.40", "626.19", **{"frameworks.backend": "xpu",
+                                                                        "driver.user_libcuda": None}),
     "driver-compiles": gpu("driver.user_libcuda", "550.54.15", "535.86.10",
                            **{"frameworks.torch.arch_list": ["sm_80", "compute_80"]}),
 }

@@ -7,8 +7,8 @@ from documents import framework
 from tests.client.comparability.planted.planting import JAX, NUMPY_ONLY, TENSORFLOW, Planted, cpu, gpu
 
 #: rules that the process replaces by what it reads itself.
-FROM_OUTSIDE = frozenset(("tf32-override", "jax-default-prng", "jax-platforms", "default-attention", "jax-precision",
-                          "tensorflow-variables"))
+FROM_OUTSIDE = frozenset(("tf32-override", "jax-default-prng", "jax-default-precision", "jax-platforms",
+                          "default-attention", "jax-precision", "tensorflow-variables"))
 #: strict mode on AMD with the attention of Composable Kernel.
 CK = {"frameworks.backend": "rocm", "variables.values.TORCH_ROCM_FA_PREFER_CK": "1"}
 #: settings of compiled code: with kernels chosen by timing, and as they are by default.
@@ -34,6 +34,7 @@ PLANTED: dict[str, Planted] = {
     "jax-x64": cpu("precision.jax_x64", False, True, **JAX),
     "jax-matmul": gpu("precision.jax_matmul", None, "highest", **JAX),
     "jax-matmul-host": cpu("precision.jax_matmul", None, "BF16_BF16_F32", **JAX),
+    "jax-default-precision": gpu("frameworks.backend", "cuda", "cpu", **JAX),
     "jax-default-prng": gpu("frameworks.jax", framework("0.4.35"), framework("0.5.0")),
     "jax-platforms": cpu("variables.values.JAX_PLATFORMS", None, "cpu", **JAX),
     "tensorflow-xla-flags": cpu("variables.values.TF_XLA_FLAGS", None, "--tf_xla_cpu_global_jit", **TENSORFLOW),
@@ -73,7 +74,7 @@ PLANTED: dict[str, Planted] = {
     "numpy-installed": cpu("frameworks.numpy.version", "2.3.5", "2.2.6"),
     "scikit-learn-version": cpu("frameworks.scikit_learn.version", "1.9.1", "1.8.0"),
     "scikit-learn-release": cpu("frameworks.scikit_learn.version", "1.9.1", "1.9.0"),
-    "scipy-version": cpu("frameworks.scipy.version", "1.17.1", "1.16.0"),
+    "scipy-version": cpu("frameworks.scipy.version", "1.17.1", "1.16.1"),
     "scipy-release": cpu("frameworks.scipy.version", "1.17.1", "1.17.0"),
     "deterministic-mode": cpu("determinism.deterministic_algorithms", True, False),
     "cudnn-switches": gpu("determinism.cudnn_enabled", True, False),

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from ..acting import UNUSED, all_hold
 from ..levels import Level
 from ..reading import Facts
-from ..rule import AnyRule, Fails, Projection
+from ..rule import AnyRule, Fails, Holds, Projection
 from .making import BITWISE, CURVE, NONE, STATISTICAL, condition, distinction
 
 #: facts of the program that a declared value of the same name fills; they are judged as facts.
@@ -36,6 +36,10 @@ INERT = {
                      "progress-bar", "disable-tqdm"), "what is printed changes no number"),
 }
 _NUMBER = re.compile(r"[+-]?(\d+\.\d*|\.?\d+)(e[+-]?\d+)?", re.IGNORECASE)
+#: what people state of a state that a resumed run did not get back, and the states.
+_LOST = ("not-restored", "not restored", "partial", "lost", "reset", "no", "false", "none")
+_TRAINING = ("optimizer-state", "scheduler-state", "lr-scheduler-state", "scaler-state", "grad-scaler-state")
+_LOADING = ("loader-state", "dataloader-state", "sampler-state", "data-position")
 _NO = ("false", "0", "no", "off", "none", "never")
 
 
@@ -113,7 +117,7 @@ WORDS = (
 #: declared names that a rule of its own reads.
 NAMES = frozenset((*(name for word in WORDS for name in word.names), "in-order", "time-limit", "max-time",
                    "early-stop-wallclock", "time-based-schedule", "resumed-inside-epoch", "exit-status",
-                   "worker-randomness", "warm-up", "mkl-warm-up"))
+                   "worker-randomness", "warm-up", "mkl-warm-up", *_TRAINING, *_LOADING))
 
 
 def short(name: str) -> str:
@@ -185,6 +189,15 @@ def inside_epoch(facts: Facts) -> Fails | None:
     return Fails("resumed inside an epoch with loader workers") if resumed else None
 
 
+def lost(names: tuple[str, ...]) -> Holds:
+    """Return a test that fails where one of these states is stated not to have been restored."""
+    def holds(facts: Facts) -> Fails | None:
+        found = stated(facts)
+        gone = [name for name in names if found.get(name, "restored").lower() in _LOST]
+        return Fails(f"{' and '.join(gone)} not restored") if gone else None
+    return holds
+
+
 def failed(facts: Facts) -> Fails | None:
     """Fail where the program is stated to have ended otherwise than well."""
     status = stated(facts).get("exit-status", "0")
@@ -213,6 +226,14 @@ RULES: tuple[AnyRule, ...] = (
               expected=STATISTICAL, effect="augmentation goes on from other random numbers",
               remedy="resume at the end of an epoch, seed each sample by its index, or load without workers",
               source=("speculators issue 1027",), capture_how=HOW),
+    condition("training-state-lost", "resume_state", _DETAIL, lost(_TRAINING), guaranteed=NONE, expected=NONE,
+              effect="the schedule, the moments or the loss scale start anew: another optimisation",
+              remedy="save and restore the state of optimizer, schedule and loss scale",
+              source=("the_well issue 77",), capture_how=HOW),
+    condition("loader-state-lost", "resume_state", _DETAIL, lost(_LOADING), guaranteed=STATISTICAL,
+              expected=STATISTICAL, effect="samples are seen twice or not at all",
+              remedy="save where the loader stood, and go on from there",
+              source=("joeynmt issue 125", "gpt-neox pull request 308"), capture_how=HOW),
     condition("stopped-by-clock", "args_differ", _DETAIL, by_the_clock, guaranteed=BITWISE, expected=BITWISE,
               effect="another number of steps on another machine", remedy="limit training by steps",
               source=("reasoned: schedules by wall clock",), confidence="suspected", capture_how=HOW),

@@ -44,7 +44,7 @@ CRITICAL = (
                           "chemprop", "ultralytics"),
              ("peft", "sentence-transformers", "keras", "flax", "optax", "fairseq", "torchrl",
               "chex", "equinox", "dm-haiku", "tf-keras", "mosaicml", "fastai", "detectron2", "mmcv", "mmengine",
-              "lightning-fabric", "stable-baselines3", "gymnasium", "monai"), 2, Level.CURVE,
+              "lightning-fabric", "stable-baselines3", "gymnasium", "monai"), 2, Level.STATISTICAL,
              "losses, schedules and defaults change", "framework_version"),
     Critical("media", ("torchvision", "torchaudio", "pillow", "pillow-simd", "opencv-python", "opencv-python-headless",
                        "albumentations"),

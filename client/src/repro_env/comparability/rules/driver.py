@@ -140,6 +140,13 @@ def compiling_driver(facts: Facts) -> Any:
     return UNUSED
 
 
+def compiling_runtime(facts: Facts) -> Any:
+    """The driver's version on an Intel GPU: its runtime compiles the kernels of oneDNN and Triton, however built."""
+    if facts.read("frameworks.backend") != "xpu":
+        return UNUSED
+    return facts.read("driver.user_libcuda") if facts.get("driver.user_libcuda") else facts.read("driver.kernel_module")
+
+
 def lacks_code(facts: Facts) -> Fails | None:
     """Fail where the build holds neither machine code nor PTX for a device."""
     if in_process(facts) and facts.read("frameworks.backend") == "cpu":
@@ -197,4 +204,11 @@ RULES: tuple[AnyRule, ...] = (
         remedy="install a build with native code for this GPU, or the same driver on both sides",
         confidence="documented", source=("NVIDIA Pascal and Volta compatibility guides",
                                          "openxla issue 5932: PTX left to the driver"), project=compiling_driver),
+    Distinction(
+        id="driver-of-intel", layer="driver", cause="driver", set_by=SetBy.PROGRAM, guaranteed=Level.STATISTICAL,
+        expected=Level.CURVE, possible=Level.BITWISE,
+        why="the driver compiles kernels for Intel GPUs: driver {expected} against {observed}",
+        effect="another compiler contracts and orders operations otherwise; accuracy broke down with single releases",
+        remedy="install the same driver on both sides", confidence="observed",
+        source=("torch-xpu-ops issues 1766, 1767, 3792",), project=compiling_runtime),
 )

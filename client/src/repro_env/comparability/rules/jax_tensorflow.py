@@ -42,6 +42,17 @@ def jax_products_on_host(facts: Facts) -> Any:
 
 
 @using("jax")
+def jax_default_products(facts: Facts) -> Any:
+    """What float32 products of JAX use unless the program asks for more, seen from outside: the devices decide."""
+    if in_process(facts):
+        return UNUSED
+    backend = facts.read("frameworks.backend")
+    if backend == "tpu":
+        return "bfloat16"
+    return effective(facts, lowered=True) if backend == "cuda" else "IEEE float32"
+
+
+@using("jax")
 def jax_default_generator(facts: Facts) -> Any:
     """The generator that JAX takes unless told otherwise, seen from outside; in the process it is read."""
     if in_process(facts):
@@ -171,7 +182,12 @@ RULES: tuple[AnyRule, ...] = (
     _rule("jax-matmul", "precision", "precision_mode", "JAX products in {expected} against {observed}",
           jax_products, guaranteed=Level.STATISTICAL, expected=Level.STATISTICAL,
           effect="about 1e-3 relative a product", remedy="set jax_default_matmul_precision the same", source=(_JAX,),
-          subsumes=("jax-matmul-host",)),
+          subsumes=("jax-matmul-host", "jax-default-precision")),
+    _rule("jax-default-precision", "precision", "precision_mode",
+          "by default JAX computes products in {expected} against {observed}", jax_default_products,
+          guaranteed=Level.STATISTICAL, expected=Level.STATISTICAL, effect="1e-3 to 1e-2 relative a product",
+          remedy="set jax_default_matmul_precision to highest on both sides",
+          source=("JAX documentation, jax.lax.Precision", "jax issues 9973, 12008, 14022"), subsumes=("backend",)),
     _rule("jax-matmul-host", "precision", "precision_mode",
           "JAX products in {expected} against {observed}, on the host", jax_products_on_host,
           guaranteed=Level.CURVE, expected=Level.BITWISE, effect="processors compute most algorithms in float32",

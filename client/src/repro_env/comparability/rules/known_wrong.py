@@ -22,8 +22,10 @@ from .predicates import (
     architecture,
     avx512,
     capability,
+    cooper_lake,
     declared,
     distribution,
+    either,
     fact_is,
     fact_starts,
     framework,
@@ -36,6 +38,7 @@ from .predicates import (
     more_than,
     not_off,
     on,
+    openblas,
     os_is,
     pip_wheel,
     rocm,
@@ -44,6 +47,7 @@ from .predicates import (
     toolkit,
     torch,
     uses,
+    wheel_of_numpy,
 )
 
 SURE = Levels(Level.NONE, Level.NONE, Level.NONE)
@@ -72,6 +76,7 @@ _MPS, _CUDNN = on("mps"), not_off("determinism.sdp_cudnn")
 _ELSEWHERE = "or compute on the CPU"
 _NO_CUDNN = "call torch.backends.cuda.enable_cudnn_sdp(False)"
 _MACHINE = SetBy.MACHINE
+_ARM = fact_is("cpu.architecture", "arm64", "aarch64")
 
 CUDA = (
     Case("gtx16-half", "GTX 16xx cards give NaN in float16", (half_precision, model("16"), capability((7, 5))),
@@ -177,6 +182,22 @@ PROCESSORS = (
     Case("nnpack-1.8-arm", "NNPACK convolves wrongly on ARM for weights that are not contiguous",
          (torch("1.8.0", "1.9"), on("cpu"), fact_is("cpu.architecture", "aarch64", "arm64")), "pytorch issue 55781",
          "make the weights contiguous, or install a later torch", confidence="observed"),
+    Case("torch-1.9-apple-dot", "products of two float32 vectors come out as 0 on Apple processors with torch 1.9.0",
+         (torch("1.9.0", "1.9.1"), on("cpu"), os_is("macos"), _ARM), "pytorch issues 60351, 62218, 64156",
+         "install torch 1.10 or later", confidence="observed"),
+    Case("openblas-0.3.5-avx512", "OpenBLAS 0.3.5 and 0.3.6 compute wrong products with AVX-512",
+         (openblas("0.3.5", "0.3.7"), avx512),
+         "OpenBLAS changelog, 0.3.6, 0.3.7; numpy issues 13401, 13828, 14305; numba pull request 4273",
+         "install OpenBLAS 0.3.7 or later", ORDINARY),
+    Case("openblas-0.3.20-cooper-lake", "OpenBLAS 0.3.20 computes wrong products on Cooper Lake and Sapphire Rapids",
+         (either(openblas("0.3.20", "0.3.21"), wheel_of_numpy("1.23", "1.24")), cooper_lake),
+         "numpy issues 22502, 24903; rocker-versioned2 issue 836",
+         "install OpenBLAS 0.3.21 or NumPy 1.24, or export OPENBLAS_CORETYPE=SkylakeX", ORDINARY,
+         confidence="observed"),
+    Case("openblas-0.3.33-apple", "NumPy wheels with OpenBLAS 0.3.33 compute wrong float32 products on Apple silicon",
+         (openblas("0.3.33", "0.3.34"), os_is("macos"), _ARM, fact_is("frameworks.numpy.build", "wheel", "pip")),
+         "numpy issue 31776", "install the wheel that uses Accelerate, or NumPy from conda", ORDINARY,
+         confidence="observed"),
     Case("openblas-0.3.16-avx512", "OpenBLAS 0.3.16 computes wrong float32 matrix-vector products with AVX-512",
          (library("openblas", "0.3.16", "0.3.17"), avx512), "OpenBLAS changelog, 0.3.17", "install OpenBLAS 0.3.17"),
     Case("openblas-0.3.22-getrf", "OpenBLAS 0.3.22 takes matrices with subnormal elements for singular",

@@ -216,9 +216,10 @@ def _told(facts: Facts, codes: tuple[str, ...], *, versions: bool = False) -> Fa
 @using("torch")
 def cuda_build(facts: Facts) -> Any:
     """CUDA or ROCm version that torch was built with."""
-    cuda = facts.read("frameworks.torch.cuda_build")
-    if cuda:
-        return f"CUDA {prefix(cuda, 2)}"
+    if not facts.get("frameworks.torch.rocm_build"):  # a build is for one of them
+        cuda = facts.read("frameworks.torch.cuda_build")
+        if cuda:
+            return f"CUDA {prefix(cuda, 2)}"
     rocm = facts.read("frameworks.torch.rocm_build")
     return f"ROCm {prefix(rocm, 2)}" if rocm else UNUSED
 

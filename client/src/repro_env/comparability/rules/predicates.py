@@ -6,15 +6,19 @@ what it said before, or that it cannot tell.
 
 from __future__ import annotations
 
+import re
 from typing import Any, Callable
 
-from ..acting import Acting, devices, imported, in_process
+from ..acting import Acting, devices, imported, in_process, inner
 from ..processors import level_of_model
 from ..reading import Facts, Missing
 from ..versions import older, prefix, release
 from .distributions import version as installed_version
 
 Test = Callable[[Facts], bool]
+_POOLS = "threads.blas_pools"
+#: Xeons of the fourth and fifth generation, by their numbers (Intel ARK).
+_FOURTH_XEON = re.compile(r"\b(platinum 8|gold [56]|silver 4|bronze 3)[45]\d\d")
 
 
 def within(version: Any, since: str, until: str) -> bool:
@@ -56,6 +60,39 @@ def library(name: str, since: str, until: str) -> Test:
                 continue
             try:
                 if within(facts.read(path), since, until):
+                    return True
+            except Missing as missing:
+                lacking.update(missing.facts)
+        if lacking:
+            raise Missing(lacking)
+        return False
+    return test
+
+
+def openblas(since: str, until: str) -> Test:
+    """An OpenBLAS of these releases: as a library, or as a pool of threads that reports its version."""
+    of_library = library("openblas", since, until)
+
+    def of_pools(facts: Facts) -> bool:
+        pools = [pool for pool in facts.read(_POOLS) or () if pool.get("library") == "openblas"]
+        versions = [inner(pool.get("version", {"unread": "not-recorded"}), _POOLS) for pool in pools]
+        return any(within(version, since, until) for version in versions)
+    return either(of_library, of_pools)
+
+
+def wheel_of_numpy(since: str, until: str) -> Test:
+    """A NumPy of these releases that was installed as a wheel, which brings an OpenBLAS of its own."""
+    of_release = framework("numpy", since, until)
+    return lambda facts: of_release(facts) and facts.read("frameworks.numpy.build") in ("wheel", "pip")
+
+
+def either(*tests: Test) -> Test:
+    """One of these tests, whatever the others lack; open where none holds and one cannot tell."""
+    def test(facts: Facts) -> bool:
+        lacking: dict[str, str] = {}
+        for one in tests:
+            try:
+                if one(facts):
                     return True
             except Missing as missing:
                 lacking.update(missing.facts)
@@ -212,3 +249,21 @@ def avx512(facts: Facts) -> bool:
         if told is not None:
             return told == "AVX-512"
     return "avx512f" in (facts.read("cpu.instruction_sets") or ())
+
+
+def _has_bfloat16(facts: Facts) -> bool:
+    return "avx512_bf16" in (facts.read("cpu.instruction_sets") or ())
+
+
+def _told_bfloat16(facts: Facts) -> bool:
+    return _FOURTH_XEON.search(str(facts.read("cpu.model") or "").lower()) is not None
+
+
+def _bfloat16_kernels(facts: Facts) -> bool:
+    cores = [inner(pool.get("architecture", {"unread": "not-recorded"}), _POOLS)
+             for pool in facts.read(_POOLS) or () if pool.get("library") == "openblas"]
+    return any(str(core).lower() in ("cooperlake", "sapphirerapids") for core in cores)
+
+
+#: a processor of Cooper Lake or Sapphire Rapids, for which OpenBLAS has kernels of their own.
+cooper_lake: Test = either(_has_bfloat16, _bfloat16_kernels, _told_bfloat16)
