@@ -42,6 +42,18 @@ def test_a_stdout_that_takes_nothing_costs_the_print_alone(repro_env: Run, spool
     assert len(waiting(spool)) == 1
 
 
+def test_a_kept_document_of_another_interpreter_than_the_running_one_says_so(repro_env: Run, folder: Path) -> None:
+    other = folder / "bin" / "python"
+    other.parent.mkdir()
+    other.write_text("#!/bin/sh\n")
+    other.chmod(0o755)
+    done = repro_env("capture", "-o", "env.json", env={"PATH": str(other.parent)})
+    assert (done.code, len(done.lines)) == (0, 1)
+    assert f"(of {other}, the first on PATH; --python {sys.executable} looks at this one)" in done.err
+    own = repro_env("capture", "-o", "env.json", "--python", sys.executable, env={"PATH": str(other.parent)})
+    assert own.lines[0].endswith(" captured")
+
+
 def test_json_is_exactly_one_valid_document(repro_env: Run, spool: Path) -> None:
     done = repro_env("capture", "--json")
     assert validate(done.json())["capture"]["vantage"] == "prologue"
@@ -58,7 +70,7 @@ def test_without_a_server_one_line_says_where_the_document_is(repro_env: Run, sp
 
 
 def test_a_file_is_written_where_asked_and_the_spool_stays_empty(repro_env: Run, folder: Path, spool: Path) -> None:
-    done = repro_env("capture", "-o", "env.json", "--no-send", "--run-id", "run-a")
+    done = repro_env("capture", "-o", "env.json", "--no-send", "--run-id", "run-a", "--python", sys.executable)
     assert done.lines == ["repro-env: run run-a captured"]
     assert validate(json.loads((folder / "env.json").read_bytes()))
     assert waiting(spool) == []

@@ -58,7 +58,7 @@ def pair(folder: Path) -> tuple[str, str]:
 def test_two_files_need_no_server(pair: tuple[str, str], repro_env: Run) -> None:
     done = repro_env("compare", *pair)
     assert (done.code, done.err) == (0, "")
-    assert done.out.startswith("Comparable as curves, not bit by bit: 4 torch threads against 8.\n")
+    assert done.out.startswith("Comparable as curves, not bit by bit: 4 threads against 8.\n")
     assert "Comparable at level curve? Yes, guaranteed." in done.out
     assert "remedy: set the same number of threads" in done.out
 
@@ -103,7 +103,7 @@ def test_json_is_the_verdict_and_nothing_else(pair: tuple[str, str], repro_env: 
 
 def test_markdown_is_for_an_issue(pair: tuple[str, str], repro_env: Run) -> None:
     out = repro_env("compare", *pair, "--format", "markdown").out
-    assert out.startswith("## Comparable as curves, not bit by bit: 4 torch threads against 8.\n")
+    assert out.startswith("## Comparable as curves, not bit by bit: 4 threads against 8.\n")
     assert "| expected | `curve` |" in out
 
 
@@ -122,13 +122,13 @@ def test_a_run_and_a_file_are_compared_here(folder: Path, repro_env: Run, pair: 
     with serving(says("200 OK", run)) as server:
         done = repro_env("compare", "run-a", pair[0], "--server", server.url)
     assert server.requests[0].target == "/v1/runs/run-a"
-    assert "2 torch threads against 4" in done.out
+    assert "2 threads against 4" in done.out
 
 
 def test_a_run_id_without_a_server_says_what_to_set(repro_env: Run) -> None:
     done = repro_env("compare", "run-a", "run-b")
     assert done.code == 64
-    assert "'run-a' is no file here; for a run id, set the server" in done.err
+    assert "'run-a' is no file here, and no run of that id waits in the spool" in done.err
 
 
 def test_an_unknown_run_is_told_in_the_words_of_the_service(repro_env: Run) -> None:
@@ -301,3 +301,15 @@ def test_notes_that_ask_nothing_of_a_person_stay_in_the_document(repro_env: Run)
     done = repro_env("import", str(SHIPPED), "--no-send")
     assert [line.strip() for line in done.lines if "note:" in line] == [
         "note: the text is cut: what it would have said further on is not recorded"]
+
+
+def test_without_a_server_runs_are_found_where_their_documents_wait(repro_env: Run, spool: Path) -> None:
+    spool.mkdir()
+    for run_id, threads in (("run-a", 8), ("run-b", 4)):
+        document = complete_document("exit", **{"capture.run_id": run_id, "threads.torch_intraop": threads})
+        (spool / f"{run_id}.json").write_text(json.dumps(document))
+    (spool / "damaged-run-a.json").write_text('{"run-a":')
+    told = repro_env("compare", "run-a", "run-b", "--json").json()
+    assert [reason["cause"] for reason in told["reasons"]][:1] == ["thread_count"]
+    assert repro_env("doctor", "run-b").code == 0
+    assert repro_env("compare", "run-a", "run-c").code == 64

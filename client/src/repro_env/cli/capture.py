@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 import time
 
 from ..errors import ReproEnvError, UsageError
@@ -79,9 +80,27 @@ def _capture(values: dict[str, Any], started: float) -> bool:
     done = _hand_over(document, values) and done
     left_s = settings.timeout_s - (time.monotonic() - started)
     if not sending.waits_in_spool(values, settings):
-        say(f"{_subject(document)} captured")
+        other = _other_interpreter(document, settings) if values.get("output") else ""
+        say(f"{_subject(document)} captured{other}")
         return done
     return _deliver(document, values, settings, left_s) and done
+
+
+def _other_interpreter(document: dict[str, Any], settings: Settings) -> str:
+    """Say whose environment was looked at, where PATH leads to another interpreter than the one that runs this."""
+    from ..errors import ProbeFailed
+    from ..probes.interpreter import find_executable
+    from ..system import System
+
+    if settings.python is not None or document["capture"]["subject"] != "environment":
+        return ""
+    try:
+        found = find_executable(System(), None)
+    except ProbeFailed:
+        return ""
+    if found is None or os.path.realpath(os.path.dirname(found)) == os.path.realpath(os.path.dirname(sys.executable)):
+        return ""
+    return f" (of {found}, the first on PATH; --python {sys.executable} looks at this one)"
 
 
 def _without_output_to_slurm(values: dict[str, Any]) -> tuple[dict[str, Any], bool]:

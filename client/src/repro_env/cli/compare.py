@@ -86,7 +86,7 @@ def _pair(values: dict[str, Any], question: Question) -> Answer:
     settings = sending.load(values)
     chosen = policy.load(values)
     level = asked_level(values, chosen)
-    if sides.is_run(left) and sides.is_run(right) and not values.get("policy"):
+    if settings.server and sides.is_run(left) and sides.is_run(right) and not values.get("policy"):
         query = {"left": sides.run_id(left), "right": sides.run_id(right), **_asked(question, level, values)}
         told = _get(settings, left, query)
         verdict = Verdict.from_json(told)
@@ -123,7 +123,7 @@ def _several(values: dict[str, Any], question: Question) -> Answer:
     chosen = policy.load(values)
     words = values["arguments"]
     level = asked_level(values, chosen)
-    if all(map(sides.is_run, words)) and not values.get("policy"):
+    if settings.server and all(map(sides.is_run, words)) and not values.get("policy"):
         told = _ask_of_several(settings, words, {**_asked(question, level, {}), "vary": list(policy.vary(values))})
         found = Several.from_json(told)
     else:

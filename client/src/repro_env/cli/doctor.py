@@ -19,14 +19,15 @@ FOUND = 1
 COMMAND = Command(
     "doctor", "Looks for what contradicts itself, what makes numbers move, and what could not be read, in this "
     "environment or in a document of another one, and says what mends each.",
-    usage="doctor [FILE | RUN] [options]",
+    usage="doctor [FILE | FACTS | RUN] [options]",
     examples=(("repro-env doctor", "this environment"),
               ("repro-env doctor env.json", "a document that repro-env capture or run wrote elsewhere"),
               ("repro-env doctor run-a", "every process of a run that the service knows"),
               ("repro-env doctor collect_env.txt", "what somebody pasted into a bug report"),
+              ("repro-env doctor gpu=B200,driver=535.104.05,torch=2.3.1+cu121", "what if: does this go together?"),
               ("repro-env doctor --json | jq '.[].mend'", "for a script")),
-    arguments=(("[FILE]", "a document, an environment dump (- for standard input), or a run id; without one this "
-                "machine is looked at"),),
+    arguments=(("[FILE]", "a document, an environment dump (- for standard input), short facts as in gpu=A100, or a "
+                "run id; without one this machine is looked at"),),
     options=(Option("--json", "print the findings as JSON on stdout"),
              Option("--python", "interpreter whose environment is looked at, from files (default: first on PATH)",
                     "EXE"),

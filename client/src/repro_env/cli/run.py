@@ -24,7 +24,9 @@ COMMAND = Command(
              Option("--watch", "watch more: loaders (how data loaders draw), draws (the largest GPU draw), or both",
                     "WHAT", many=True),
              sending.SERVER, sending.TIMEOUT),
-    notes="Exit codes: those of the program; 64 without a program, 126 and 127 as a shell gives them.", rest=True)
+    notes="Without a server the documents wait in the spool, and `repro-env compare run-a run-b` finds them there by "
+    "the id of the run. Exit codes: those of the program; 64 without a program, 126 and 127 as a shell gives them.",
+    rest=True)
 
 
 def main(values: dict[str, Any]) -> int:
