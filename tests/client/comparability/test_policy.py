@@ -97,6 +97,13 @@ def test_every_word_covers_distinctions_only(word: str) -> None:
     assert all(isinstance(RULES_BY_ID[rule], Distinction) for rule in rules_of_word(word))
 
 
+def test_near_words_are_named_once() -> None:
+    with pytest.raises(UnknownWord) as caught:
+        rules_of_word("sed")
+    near = str(caught.value).rpartition("near: ")[2].split(", ")
+    assert len(near) == len(set(near)) > 1
+
+
 def test_a_word_that_covers_nothing_is_refused_with_near_ones() -> None:
     with pytest.raises(UnknownWord, match=r"near: .*precision"):
         rules_of_word("precison.*")
