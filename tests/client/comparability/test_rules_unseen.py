@@ -8,11 +8,11 @@ import pytest
 from documents import change, complete_document, framework
 
 from repro_env import variables
-from repro_env.comparability.ignored import JUDGED_VARIABLES
 from repro_env.comparability.judge import judge
 from repro_env.comparability.levels import Level
 from repro_env.comparability.reading import Facts
 from repro_env.comparability.rules.unseen import FAMILIES
+from repro_env.comparability.steering import JUDGED_VARIABLES
 
 #: variables that lead to a value which is read itself, or that steer no arithmetic.
 READ_OTHERWISE = frozenset((

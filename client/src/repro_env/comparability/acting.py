@@ -7,6 +7,7 @@ stack is judged as if everything in it were used. Each function gives the same a
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import wraps
 from typing import Any, Callable, NamedTuple, Optional
 
@@ -14,7 +15,7 @@ from ..fingerprint.facts import is_unread
 from .devices import resolve, threads_per_sm
 from .levels import Scope
 from .reading import Facts, Missing
-from .rule import NOT_APPLICABLE, Fallback, Projection
+from .rule import NOT_APPLICABLE, Fallback, Parts, Projection
 from .versions import release
 
 #: a matter that read facts show not to be used; it equals itself and is undecided against a side seen from outside.
@@ -69,6 +70,8 @@ def _devices(facts: Facts) -> tuple[Acting, ...]:
 
 #: back end -> maker of its devices.
 MAKERS = {"cuda": "nvidia", "rocm": "amd", "mps": "apple", "xpu": "intel"}
+#: back ends that are no processor.
+ACCELERATED = frozenset((*MAKERS, "tpu"))
 
 
 def _maker_in_use(facts: Facts) -> str | None:
@@ -124,6 +127,21 @@ def on_gpu(project: Projection) -> Projection:
         if in_process(facts) and facts.read("frameworks.backend") == "cpu":
             return UNUSED
         return project(facts)
+    return limited
+
+
+def with_accelerator(project: Projection) -> Projection:
+    """Limit a projection to sides that computed on an accelerator or, seen from outside, have one.
+
+    Without it every framework computes on the processor; from outside it is unread where devices are.
+    """
+    @wraps(project)
+    def limited(facts: Facts) -> Any:
+        if in_process(facts):
+            used = facts.read("frameworks.backend") != "cpu"
+        else:
+            used = facts.get("frameworks.backend") in ACCELERATED or bool(facts.read(DEVICES))
+        return project(facts) if used else UNUSED
     return limited
 
 
@@ -206,6 +224,27 @@ def read_value(path: str) -> Projection:
 def variable(facts: Facts, name: str) -> str | None:
     """Return a variable that is set to something, ``None`` when unset or empty."""
     return facts.variable(name) or None
+
+
+def settings(facts: Facts, names: Iterable[str], off: tuple[str, ...] = ()) -> Parts:
+    """Return the variables of one effect, each as ``NAME=value`` where it is set to something that is not ``off``.
+
+    Raise ``Missing`` where none of the variables was read.
+    """
+    told = facts.read("variables.values")
+    values: dict[str, Any] = dict.fromkeys(names) if told is None else told
+    read: dict[str, Any] = {}
+    lacking = {}
+    for name in names:
+        value = values.get(name, _NOT_RECORDED)
+        if is_unread(value):
+            lacking[f"variables.values.{name}"] = value["unread"]
+        else:
+            read[name] = f"{name}={value}" if value and value.lower() not in off else None
+    return Parts(read, lacking)
+
+
+_NOT_RECORDED = {"unread": "not-recorded"}
 
 
 def inner(value: Any, path: str) -> Any:

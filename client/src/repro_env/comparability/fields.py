@@ -30,6 +30,7 @@ class Fields:
         self.found, self.read, self.failed, self.unread, self.loose = ([0] * size for _ in range(5))
         self.below = {end: dict.fromkeys(CLASS_LEVELS, 0) for end in Levels._fields}
         self.program = 0
+        self.parts: list[tuple[int, list[Entry]]] = []  #: rules that some vectors have read in parts only
         shift = 0
         for rule in self.rules:
             shift = self._add(rule, [vector[rule.id] for vector in vectors], shift, policy)
@@ -44,6 +45,8 @@ class Fields:
             kind = self._kind(rule, item)
             if kind is not None:
                 kind[index] |= whole
+        if isinstance(rule, Distinction) and any(item.state == UNREAD and item.value for item in entries):
+            self.parts.append((whole, entries))
         if rule.set_by is SetBy.PROGRAM:
             self.program |= whole
         for end, reached in zip(Levels._fields, policy.levels_of(rule)):
@@ -63,12 +66,21 @@ class Fields:
         """Return the three ends of two vectors, by number, and what is guaranteed were all that is unread harmless."""
         unlike = self.found[one] ^ self.found[other]
         bites = unlike & self.read[one] & self.read[other] | self.failed[one] | self.failed[other]
+        bites |= self._apart(one, other)
         undecided = self.unread[one] | self.unread[other] | unlike & (self.loose[one] | self.loose[other])
         if scope is Scope.STACK:
             undecided &= ~self.program
         ends = Levels(self._level("guaranteed", bites | undecided), self._level("expected", bites),
                       self._level("possible", bites))
         return ends, self._level("guaranteed", bites)
+
+    def _apart(self, one: int, other: int) -> int:
+        """Return the rules of which a part read on both sides differs."""
+        found = 0
+        for whole, entries in self.parts:
+            if entries[one].apart(entries[other]):
+                found |= whole
+        return found
 
     def _level(self, end: str, found: int) -> Level:
         below = self.below[end]

@@ -6,13 +6,14 @@ from typing import Any
 
 from ..fingerprint.facts import is_captured, is_unread
 from .acting import UNUSED
-from .levels import Question
+from .levels import Scope
 from .reading import Facts, Missing
-from .rule import Projection, show_value
-from .rules import amd, apple, collectives, cpu, declared, threads, unseen
+from .rule import AnyRule, Projection, show_value
+from .rules import RULES_BY_ID, apple, collectives, declared
 from .rules.distributions import has_rule
 from .rules.driver import compiling_driver
-from .vector import project
+from .steering import ASKING, LOADING, STEERS
+from .vector import UNSETTLED, entry
 from .verdict import Ignored
 from .versions import prefix
 
@@ -52,8 +53,8 @@ INERT: dict[str, str] = {
 #: path of ``INERT`` -> the projection by which it acts where it does.
 ACTS: dict[str, Projection] = {"accelerators.interconnect": collectives.node_links,
                                "accelerators.links": collectives.node_links, "system.os_name": apple.os_release}
-#: variables that no rule reads, by what they are for.
-_WITHOUT_EFFECT = "this variable steers no arithmetic, or its effect is judged by the value it leads to"
+#: why a variable does nothing, by who looks at it.
+_WITHOUT_EFFECT = "this variable steers no arithmetic"
 _READ_IN_FORCE = "what it led to was read and is judged instead"
 _SAME_EITHER_WAY = "either value leads to the same here"
 
@@ -63,7 +64,7 @@ def ignored_differences(expected: Facts, observed: Facts) -> tuple[Ignored, ...]
     rows = [Ignored(path, _short(left), _short(right), why) for path, why in INERT.items()
             for left, right in [_pair(path, expected, observed)] if left != right
             and (path not in ACTS or all(_unused(ACTS[path], side) for side in (expected, observed)))]
-    for special in (_driver, _memory, _python_patch, _variables, _distributions, _declared):
+    for special in (_driver, _memory, _python_patch, _switches, _variables, _distributions, _declared):
         rows += special(expected, observed)
     return tuple(rows)
 
@@ -117,39 +118,61 @@ def _python_patch(expected: Facts, observed: Facts) -> list[Ignored]:
     return []
 
 
+#: switch -> rules on what it does.
+_SWITCHES = {
+    "precision.allow_tf32_matmul": ("tf32-matmul", "rocm-tf32"),
+    "precision.allow_tf32_cudnn": ("tf32-conv", "tf32-rnn", "tf32-cudnn", "rocm-tf32-convolutions"),
+    "precision.tensorflow_tf32": ("tensorflow-tf32",)}
+
+
+def _switches(expected: Facts, observed: Facts) -> list[Ignored]:
+    """List switches of float32 that do the same on either side: the device has no TF32, or nothing computed on it."""
+    return [Ignored(path, _short(left), _short(right), _SAME_EITHER_WAY) for path, names in _SWITCHES.items()
+            for left, right in [_pair(path, expected, observed)]
+            if left != right and _settled(names, expected, observed)]
+
+
 def _variables(expected: Facts, observed: Facts) -> list[Ignored]:
+    """List variables that differ and surely do nothing here; where a rule that looks at one is open, none is."""
     left, right = expected.get("variables.values") or {}, observed.get("variables.values") or {}
+    outside = Scope.STACK in (expected.scope, observed.scope)
     rows = []
     for name in sorted({*left, *right}):
         values = left.get(name, UNUSED), right.get(name, UNUSED)
         if values[0] == values[1] or UNUSED in values or any(is_unread(value) for value in values):
             continue
-        if name not in JUDGED_VARIABLES and name not in ASKING:
-            rows.append(Ignored(f"variables.values.{name}", _short(values[0]), _short(values[1]), _WITHOUT_EFFECT))
-        elif not (_acts(name, values[1], expected) or _acts(name, values[0], observed)):
-            why = _READ_IN_FORCE if name in ASKING else _SAME_EITHER_WAY
-            rows.append(Ignored(f"variables.values.{name}", _short(values[0]), _short(values[1]), why))
+        if (outside and name in LOADING) or not _settled(STEERS.get(name, ()), expected, observed):
+            continue
+        if not (_acts(name, values[1], expected) or _acts(name, values[0], observed)):
+            rows.append(Ignored(f"variables.values.{name}", _short(values[0]), _short(values[1]), _why(name)))
     return rows
 
 
+def _why(name: str) -> str:
+    """Say why a variable does nothing here."""
+    if name in ASKING:
+        return _READ_IN_FORCE
+    return _SAME_EITHER_WAY if name in STEERS else _WITHOUT_EFFECT
+
+
 def _acts(name: str, value: Any, side: Facts) -> bool:
-    """Tell whether any rule says something else of ``side`` with another value of one variable."""
+    """Tell whether a rule that looks at a variable says something else of ``side`` with another value of it."""
     variables = {**side.stack["variables"], "values": {**side.stack["variables"]["values"], name: value}}
     other = Facts({**side.stack, "variables": variables}, side.program, side.vantage)
-    return project(other, Question.REPEAT) != project(side, Question.REPEAT)
+    return any(entry(rule, other) != entry(rule, side) for rule in _rules(STEERS.get(name, ())))
 
 
-#: variables that a rule reads itself; a difference there is never listed as one that does not act where it may.
-JUDGED_VARIABLES = unseen.JUDGED | frozenset((*collectives.CHANNELS, *amd.VARIABLES, *apple.SWITCHES)) | frozenset((
-    "CUDA_FORCE_PTX_JIT", "DNNL_DEFAULT_FPMATH_MODE", "DNNL_MAX_CPU_ISA", "FLASH_ATTENTION_DETERMINISTIC",
-    "GLIBC_TUNABLES", "JAX_PLATFORMS", "LD_PRELOAD", "MKL_CBWR", "MKL_DEBUG_CPU_TYPE", "MKL_ENABLE_INSTRUCTIONS",
-    "NCCL_CONF_FILE", "NCCL_MAX_NCHANNELS", "NCCL_MIN_NCHANNELS", "NVIDIA_TF32_OVERRIDE",
-    "NVTE_ALLOW_NONDETERMINISTIC_ALGO", "OMP_DYNAMIC", "ONEDNN_DEFAULT_FPMATH_MODE", "ONEDNN_MAX_CPU_ISA",
-    "PYTORCH_TUNABLEOP_TUNING", "TF_XLA_FLAGS", "TORCHINDUCTOR_MAX_AUTOTUNE", "TORCH_ALLOW_TF32_CUBLAS_OVERRIDE"))
+def _settled(names: tuple[str, ...], expected: Facts, observed: Facts) -> bool:
+    """Tell whether each of these rules was decided on both sides, and finds nothing on either nor between them."""
+    for rule in _rules(names):
+        left, right = entry(rule, expected), entry(rule, observed)
+        if left.state in UNSETTLED or not left.same(right):
+            return False
+    return True
 
 
-#: variables by which people ask for what is read in force where the process was seen.
-ASKING = frozenset((*threads.ASKED, *cpu.ASKED, "ATEN_CPU_CAPABILITY"))
+def _rules(names: tuple[str, ...]) -> list[AnyRule]:
+    return [RULES_BY_ID[name] for name in names]
 
 
 def _declared(expected: Facts, observed: Facts) -> list[Ignored]:

@@ -19,7 +19,6 @@ from .vector import (
     FALLBACK,
     NOT_APPLIED,
     PROGRAM_RULES,
-    READ,
     UNREAD,
     UNSETTLED,
     VARIES,
@@ -49,12 +48,14 @@ class Found:
         """Whether read facts lower the ends."""
         if isinstance(self.rule, Condition):
             return FAILS in (self.left.state, self.right.state)
-        return self.left.state in READ and self.right.state in READ and not self.left.same(self.right)
+        return self.left.apart(self.right)
 
     @property
     def undecided(self) -> bool:
         """Whether an unread fact leaves something open: a side, or what a fallback stands for."""
         states = (self.left.state, self.right.state)
+        if UNREAD in states and isinstance(self.rule, Distinction) and self.bites:
+            return False
         return UNREAD in states or (FALLBACK in states and not self.left.same(self.right))
 
 
@@ -108,8 +109,9 @@ def differing_on_purpose(found: list[Found], policy: Policy) -> tuple[Varied, ..
     if not policy.vary:
         return ()
     under: dict[str, list[Found]] = {word: [] for word in policy.vary}
+    implied = {lesser for item in found if policy.varies(item.rule) and item.bites for lesser in item.rule.subsumes}
     for item in found:
-        if policy.varies(item.rule):
+        if policy.varies(item.rule) and not (item.bites and item.rule.id in implied):
             under[policy.varied[item.rule.id]].append(item)
     return tuple(Varied(word, tuple(_difference(item) for item in items if item.bites),
                         tuple(item.rule.id for item in items if item.undecided)) for word, items in under.items())
@@ -131,7 +133,7 @@ def confounds(counted: list[Found], reasons: tuple[Reason, ...], varied: tuple[V
 
 def _difference(item: Found) -> Difference:
     rule: Any = item.rule
-    shown = show(rule, item.left), show(rule, item.right)
+    shown = show_both(rule, item.left, item.right)
     return Difference(rule.id, said(rule.why.format(expected=shown[0], observed=shown[1])), *shown)
 
 
@@ -182,8 +184,9 @@ def _reasons(biting: list[Found]) -> tuple[Reason, ...]:
     A suspicion is no root of what lowers something.
     """
     present = {item.rule.id for item in biting}
-    implied = {lesser: item.rule.id for item in biting for lesser in item.rule.subsumes if lesser in present}
-    follows = {lesser for item in biting if item.levels.guaranteed < Level.BITWISE for lesser in item.rule.subsumes}
+    told = {item.rule.id: (*item.rule.gathers, *item.rule.subsumes) for item in biting}
+    implied = {lesser: greater for greater, under in told.items() for lesser in under if lesser in present}
+    follows = {lesser for item in biting if item.levels.guaranteed < Level.BITWISE for lesser in told[item.rule.id]}
     order = sorted(enumerate(biting), key=lambda pair: (
         _rank(pair[1]), pair[1].rule.id in follows, pair[1].levels.guaranteed, pair[0]))
     return tuple(_reason(item, implied.get(item.rule.id)) for _, item in order)
@@ -203,7 +206,7 @@ def _rank(item: Found) -> Level:
 def _reason(item: Found, implied_by: str | None) -> Reason:
     rule = item.rule
     if isinstance(rule, Distinction):
-        shown = [show(rule, side) for side in (item.left, item.right)]
+        shown = list(show_both(rule, item.left, item.right))
         why = rule.why.format(expected=shown[0], observed=shown[1])
     else:
         details = _failing(item)
@@ -228,6 +231,15 @@ def show(rule: Distinction, item: Entry) -> str:
     if item.state == VARIES:
         return " and ".join(show(rule, Entry(state, value)) for state, value in item.value)
     return rule.show(item.value)
+
+
+def show_both(rule: Distinction, left: Entry, right: Entry) -> tuple[str, str]:
+    """Return what a rule read on two sides, in words: of sides read in parts only, the parts read on both."""
+    shared = left.shared(right)
+    if not shared:
+        return show(rule, left), show(rule, right)
+    return (rule.show({name: pair[0] for name, pair in shared.items()}),
+            rule.show({name: pair[1] for name, pair in shared.items()}))
 
 
 def _capture_how(item: Found, scope: Scope) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Callable, Optional, Union
 
 from .causes import CAUSES
@@ -38,13 +38,27 @@ class Fallback:
 
 
 @dataclass(frozen=True)
+class Parts:
+    """A value of parts that act each for itself, of which some may be unread: settings of one effect.
+
+    ``read`` maps a part's name to what it is, in words, ``None`` where it surely is nothing. ``lacking`` maps unread
+    facts to their codes; while there are any, the value as a whole is unread, but a part that was read on both sides
+    and differs tells two values apart whatever the others are. A part may stand in ``read`` only if the whole value,
+    once read, would hold it as it is.
+    """
+
+    read: dict[str, Any]
+    lacking: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
 class Fails:
     """A Condition does not hold; ``detail`` says in words what was found."""
 
     detail: str
 
 
-#: JSON value (text, integer, boolean, list of such), NOT_APPLICABLE or Fallback; unread is raised as ``Missing``.
+#: JSON value (text, integer, boolean, list of such), NOT_APPLICABLE, Fallback, Parts; unread is raised as ``Missing``.
 Projection = Callable[[Facts], Any]
 Holds = Callable[[Facts], Optional[Fails]]
 
@@ -64,6 +78,8 @@ class Rule:
     ``why`` is a sentence with ``{expected}`` and ``{observed}`` (Distinction: both values as ``show`` prints them) or
     ``{detail}`` and ``{side}`` (Condition). ``guaranteed`` ≤ ``expected`` ≤ ``possible`` are the levels that remain
     when the rule bites. ``remedy`` is one thing the user can do; ``capture_how`` says how an unread fact gets read.
+    ``subsumes`` names what follows from this rule; ``gathers`` what its remedy mends too without following from it, so
+    that a reason of it is told under this one, and a policy that waives this one leaves it.
     """
 
     id: str
@@ -80,6 +96,7 @@ class Rule:
     set_by: SetBy = SetBy.MACHINE
     questions: tuple[Question, ...] = ALL_QUESTIONS
     subsumes: tuple[str, ...] = ()
+    gathers: tuple[str, ...] = ()
     capture_how: str = RUN_IT
 
     def __post_init__(self) -> None:
@@ -102,6 +119,15 @@ def show_value(value: Any) -> str:
     if isinstance(value, (list, tuple)):
         return ", ".join(show_value(item) for item in value) or "none"
     return str(value)
+
+
+def show_parts(nothing: str, joint: str = ", ") -> Callable[[Any], str]:
+    """Return what prints a value of ``Parts``: what its parts are, ``nothing`` where none is anything."""
+    def show(value: Any) -> str:
+        if not isinstance(value, dict):
+            return show_value(value)
+        return joint.join(str(part) for part in value.values() if part is not None) or nothing
+    return show
 
 
 @dataclass(frozen=True)
@@ -142,6 +168,6 @@ def _follow(name: str, rules: dict[str, AnyRule], path: tuple[str, ...], done: s
     if name not in rules:
         raise ValueError(f"rule {path[-1]} subsumes {name!r}, which is no rule")
     if name not in done:
-        for lesser in rules[name].subsumes:
+        for lesser in (*rules[name].subsumes, *rules[name].gathers):
             _follow(lesser, rules, (*path, name), done)
         done.add(name)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import combinations
 from typing import Any, NamedTuple, Optional
 
 from .fields import CLASS_LEVELS, Fields
@@ -17,7 +18,7 @@ from .levels import Answer, Level, Question, Scope, SetBy
 from .policy import NO_POLICY, Levels, Policy
 from .rule import AnyRule, Distinction
 from .rules import RULES_BY_ID, RULESET
-from .vector import FAILS, OK, READ, UNREAD, Vector, to_text
+from .vector import FAILS, OK, READ, UNREAD, Entry, Vector, to_text
 
 
 class Member(NamedTuple):
@@ -223,7 +224,7 @@ def _separation(rule: AnyRule, groups: list[Group], policy: Policy) -> Separatio
     unread: list[str] = []
     for group in groups:
         item = group.vector[rule.id]
-        if item.state in READ and isinstance(rule, Distinction):
+        if isinstance(rule, Distinction) and (item.state in READ or (item.state == UNREAD and item.value)):
             values.setdefault(show(rule, item), []).extend(group.names)
         elif item.state == FAILS:
             values.setdefault(str(item.value), []).extend(group.names)
@@ -231,9 +232,19 @@ def _separation(rule: AnyRule, groups: list[Group], policy: Policy) -> Separatio
             unread += group.names
     if len(values) < (2 if isinstance(rule, Distinction) else 1) or rule.id in policy.waived:
         return None
+    if isinstance(rule, Distinction) and not _told_apart([group.vector[rule.id] for group in groups]):
+        return None
     told = sorted(((value, tuple(names)) for value, names in values.items()), key=lambda row: (-len(row[1]), row[0]))
     return Separation(rule.id, rule.cause, *policy.levels_of(rule), tuple(told), tuple(unread), rule.remedy,
                       policy.varies(rule))
+
+
+def _told_apart(entries: list[Entry]) -> bool:
+    """Tell whether any two of these differ surely; of wholes those do that are unlike, of parts not always."""
+    if all(item.state != UNREAD or not item.value for item in entries):
+        return True
+    distinct = list({repr(item): item for item in entries}.values())
+    return any(one.apart(other) for one, other in combinations(distinct, 2))
 
 
 def _ordered(found: list[Separation]) -> tuple[Separation, ...]:

@@ -12,7 +12,7 @@ from ..fingerprint.facts import is_unread
 from .levels import Level, Question, Scope, SetBy
 from .policy import NO_POLICY, Policy
 from .reading import Facts, Missing
-from .rule import NOT_APPLICABLE, AnyRule, Distinction, Fallback
+from .rule import NOT_APPLICABLE, AnyRule, Distinction, Fallback, Parts
 from .rules import RULES, RULES_BY_ID, RULESET
 
 VALUE, NOT_APPLIED, UNREAD, FALLBACK, OK, FAILS = "value", "na", "unread", "fallback", "ok", "fails"
@@ -28,7 +28,8 @@ class Entry(NamedTuple):
     """State of one rule on one side. ``value`` is JSON; ``lacking`` maps unread facts to their codes.
 
     ``value`` is the projection (VALUE), the raw facts (FALLBACK), the words of a failure (FAILS), or for VARIES and a
-    run's FALLBACK the sorted distinct ``[state, value]`` of its processes.
+    run's FALLBACK the sorted distinct ``[state, value]`` of its processes. Of a value of parts it is the map of those
+    that are something; where some are unread (UNREAD), of those that were read.
     """
 
     state: str
@@ -38,6 +39,21 @@ class Entry(NamedTuple):
     def same(self, other: Entry) -> bool:
         """Tell whether two entries say the same, whatever they lack."""
         return self.state == other.state and self.value == other.value
+
+    def apart(self, other: Entry) -> bool:
+        """Tell whether two entries of a Distinction surely differ: as wholes, or in a part read on both sides."""
+        if self.state in READ and other.state in READ:
+            return not self.same(other)
+        return any(mine != yours for mine, yours in self.shared(other).values())
+
+    def shared(self, other: Entry) -> dict[str, tuple[Any, Any]]:
+        """Return the parts read in both of two entries where one of them was read in parts only."""
+        if UNREAD not in (self.state, other.state) or not (
+                isinstance(self.value, dict) and isinstance(other.value, dict)):
+            return {}
+        names = sorted({*self.value, *other.value})
+        return {name: (self.value.get(name), other.value.get(name)) for name in names
+                if all(entry.state == VALUE or name in entry.value for entry in (self, other))}
 
 
 #: what healthy ranks of one run may have each of their own: seeds by rank, and a launcher's --local-rank.
@@ -89,10 +105,18 @@ _OK, _NOT_APPLIED = Entry(OK), Entry(NOT_APPLIED)
 def _distinction_entry(value: Any, facts: Facts) -> Entry:
     if value is NOT_APPLICABLE:
         return _NOT_APPLIED
+    if isinstance(value, Parts):
+        return _of_parts(value)
     if isinstance(value, Fallback):
         return _fallback(value.raw) if not value.lacking and isinstance(value.raw, str) else Entry(
             FALLBACK, _plain(value.raw), tuple((path, _code(facts, path)) for path in value.lacking))
     return Entry(VALUE, _plain(value))
+
+
+def _of_parts(value: Parts) -> Entry:
+    if value.lacking:
+        return Entry(UNREAD, dict(sorted(value.read.items())) or None, tuple(sorted(value.lacking.items())))
+    return Entry(VALUE, {name: part for name, part in sorted(value.read.items()) if part is not None})
 
 
 @lru_cache(maxsize=256)

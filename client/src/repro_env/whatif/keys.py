@@ -16,7 +16,7 @@ from ..comparability.rules.distributions import WATCHED
 from ..errors import InvalidDocument, UsageError
 from ..importers.rows import normalised
 from ..variables import ALLOWED, looks_secret
-from . import hardware, paths, software
+from . import following, hardware, paths, software
 from .stated import NAMES, Stated
 
 Read = Callable[[Stated, str, str], None]
@@ -139,7 +139,7 @@ def read(stated: Stated, name: str, text: str) -> None:
         key.read(stated, name, text)
     elif "." in name:
         _path(stated, name, text)
-    elif _VARIABLE.fullmatch(name):
+    elif name in ALLOWED or _VARIABLE.fullmatch(name):
         _variable(stated, name, text)
     else:
         _distribution(stated, name, text)
@@ -149,6 +149,7 @@ def follow(stated: Stated) -> None:
     """Add what surely follows from everything stated."""
     hardware.place(stated)
     software.follow(stated)
+    following.follow(stated)
 
 
 def _path(stated: Stated, name: str, text: str) -> None:
@@ -171,10 +172,7 @@ def _variable(stated: Stated, name: str, text: str) -> None:
     if name not in ALLOWED:
         raise UsageError(f"facts: {name} is none of the variables that are recorded and judged{_near(name, ALLOWED)}; "
                          "docs/fields.md and `repro-env rules` tell what counts")
-    value = None if text.lower() in ("unset", "none", *paths.ABSENT) else text
-    stated.put(name, f"variables.values.{name}", value)
-    if name == "CUBLAS_WORKSPACE_CONFIG":
-        stated.follows("determinism.cublas_workspace", value)
+    stated.put(name, f"variables.values.{name}", None if text.lower() in ("unset", "none", *paths.ABSENT) else text)
 
 
 def _distribution(stated: Stated, name: str, text: str) -> None:

@@ -22,7 +22,7 @@ HANDS_OVER = "2.2"
 #: first torch that lets MIOpen search in deterministic mode too, and the words for a search by tables alone.
 SEARCHES_ANYWAY, FAST = "2.9", ("FAST", "2")
 VARIABLES = ("HIPBLASLT_ALLOW_TF32", "TORCH_ROCM_AOTRITON_ENABLE_EXPERIMENTAL")
-_OFF = (None, "0", "false", "off", "no")
+OFF = ("0", "false", "off", "no")
 
 
 def on_vendor(vendor: str, backend: str) -> Callable[[Projection], Projection]:
@@ -47,7 +47,7 @@ def computes_on(facts: Facts, vendor: str, backend: str) -> bool:
 def asked(facts: Facts, name: str) -> bool:
     """Tell whether a variable is set to something that switches on."""
     value = variable(facts, name)
-    return (value if value is None else value.lower()) not in _OFF
+    return value is not None and value.lower() not in OFF
 
 
 def _targets(facts: Facts) -> list[str]:

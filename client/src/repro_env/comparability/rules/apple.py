@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..acting import all_hold, imported, in_process, using
+from ..acting import all_hold, imported, in_process, settings, using
 from ..levels import Level, SetBy
 from ..reading import Facts
-from ..rule import AnyRule, Condition, Distinction, Fails, show_value
-from .amd import asked, on_vendor
+from ..rule import AnyRule, Condition, Distinction, Fails, Parts, show_parts
+from .amd import OFF, on_vendor
 
 #: switches of torch's MPS back end -> what each does.
 SWITCHES = {"PYTORCH_MPS_FAST_MATH": "fast math", "PYTORCH_MPS_PREFER_METAL": "Metal kernels for products",
@@ -26,7 +26,8 @@ def os_release(facts: Facts) -> Any:
 @using("torch")
 def switches(facts: Facts) -> Any:
     """Switches of the MPS back end that are on."""
-    return [words for name, words in SWITCHES.items() if asked(facts, name)] or "none"
+    found = settings(facts, SWITCHES, off=OFF)
+    return Parts({name: SWITCHES[name] if text else None for name, text in found.read.items()}, found.lacking)
 
 
 def holes(facts: Facts) -> Fails | None:
@@ -52,7 +53,7 @@ RULES: tuple[AnyRule, ...] = (
         why="switches of MPS that are on: {expected} against {observed}",
         effect="other kernels: fast math rounds more loosely, operations on the CPU as the CPU does",
         remedy=f"set {', '.join(SWITCHES)} the same on both sides", confidence="documented",
-        source=("PyTorch documentation, MPS environment variables",), project=switches, show=show_value),
+        source=("PyTorch documentation, MPS environment variables",), project=switches, show=show_parts("none")),
     Condition(
         id="mps-strict-holes", layer="determinism", cause="nondeterministic_kernel", set_by=SetBy.PROGRAM,
         guaranteed=Level.CURVE, expected=Level.BITWISE, possible=Level.BITWISE, why="{detail} {side}",

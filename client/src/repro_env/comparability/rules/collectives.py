@@ -13,11 +13,11 @@ from ..acting import (
     devices,
     in_process,
     present,
-    variable,
+    settings,
 )
 from ..levels import Level, SetBy
 from ..reading import Facts, Missing
-from ..rule import AnyRule, Condition, Distinction, Fails, Projection
+from ..rule import AnyRule, Condition, Distinction, Fails, Projection, show_parts, show_value
 from ..versions import older
 
 #: settings of NCCL and RCCL that have no fact of their own.
@@ -89,7 +89,7 @@ def exchanged(path: str) -> Projection:
 
 def channels(facts: Facts) -> Any:
     """Settings that change how a reduction is cut."""
-    return [f"{name}={value}" for name in CHANNELS if (value := variable(facts, name)) is not None] or "default"
+    return settings(facts, CHANNELS)
 
 
 @exchange
@@ -177,10 +177,11 @@ REDUCE_DTYPE = ("reduce-dtype", "grad-reduce-dtype")
 
 def _rule(rule_id: str, cause: str, why: str, project: Projection, *, remedy: str, source: tuple[str, ...],
           expected: Level = Level.CURVE, guaranteed: Level = Level.CURVE, confidence: str = "documented",
-          effect: str = "gradients are added in another order", subsumes: tuple[str, ...] = ()) -> Distinction:
+          effect: str = "gradients are added in another order", subsumes: tuple[str, ...] = (),
+          show: Callable[[Any], str] = show_value) -> Distinction:
     return Distinction(id=rule_id, layer="collectives", cause=cause, set_by=SetBy.PROGRAM, guaranteed=guaranteed,
                        expected=expected, possible=Level.BITWISE, why=why, remedy=remedy, confidence=confidence,
-                       effect=effect, source=source, project=project, subsumes=subsumes)
+                       effect=effect, source=source, project=project, subsumes=subsumes, show=show)
 
 
 RULES: tuple[AnyRule, ...] = (
@@ -213,7 +214,7 @@ RULES: tuple[AnyRule, ...] = (
           by_nccl(exchanged("collectives.protocol")),
           remedy="export the same NCCL_PROTO", source=(_MEGATRON,)),
     _rule("collective-channels", "collective_algorithm", "NCCL settings {expected} against {observed}",
-          by_nccl(channels),
+          by_nccl(channels), show=show_parts("default"),
           remedy="set the same NCCL variables and configuration file, /etc/nccl.conf included",
           source=("nccl issue 1461", "NCCL documentation, environment variables"), expected=Level.BITWISE),
     Condition(

@@ -5,11 +5,22 @@ from __future__ import annotations
 from typing import Any, Callable
 
 from .. import branches
-from ..acting import UNUSED, any_imported, in_process, inner, on_cpu, present, using, using_any, variable
+from ..acting import (
+    UNUSED,
+    any_imported,
+    in_process,
+    inner,
+    on_cpu,
+    present,
+    settings,
+    using,
+    using_any,
+    variable,
+)
 from ..levels import Level, SetBy
 from ..processors import architecture_of_model, level_of_model, maker_of_model, vector_level
 from ..reading import Facts, Missing
-from ..rule import AnyRule, Distinction, Projection, show_value
+from ..rule import AnyRule, Distinction, Parts, Projection, show_parts, show_value
 from ..versions import older
 from .libraries import not_loaded
 from .precision import WITH_ONEDNN
@@ -224,13 +235,22 @@ def asked_kernels(facts: Facts) -> Any:
     """
     if in_process(facts):
         return UNUSED
-    best = found_level(facts)
+    asked = settings(facts, ASKED)
+    try:
+        held = _held_below(facts)
+    except Missing as missing:
+        return Parts(asked.read, {**asked.lacking, **missing.facts})
+    return Parts({**asked.read, "ATEN_CPU_CAPABILITY": f"ATEN_CPU_CAPABILITY={held}" if held else None}, asked.lacking)
+
+
+def _held_below(facts: Facts) -> str | None:
+    """Return the level to which torch's variable holds it, ``None`` where that is none below what the CPU has."""
     capability = variable(facts, "ATEN_CPU_CAPABILITY")
-    held = capability in ("avx2", "default") and best in branches.X86 and (
-        _rank(branches.torch_level(capability) or "") > _rank(best or ""))
-    asked = [f"ATEN_CPU_CAPABILITY={capability}"] if held else []
-    asked += [f"{name}={value}" for name in ASKED if (value := variable(facts, name)) is not None]
-    return asked or "no kernels asked for"
+    if capability not in ("avx2", "default"):
+        return None
+    best = found_level(facts)
+    held = best in branches.X86 and _rank(branches.torch_level(capability) or "") > _rank(best or "")
+    return capability if held else None
 
 
 def glibc_caps(facts: Facts) -> Any:
@@ -306,7 +326,7 @@ RULES: tuple[AnyRule, ...] = (
     _rule("blas-kernels-host", "BLAS kernels {expected} against {observed}", pools("architecture"),
           expected=Level.BITWISE, remedy="set OPENBLAS_CORETYPE the same", effect="seen only where NumPy computes"),
     _rule("kernel-variables", "kernels asked for: {expected} against {observed}", asked_kernels, expected=Level.CURVE,
-          remedy="export the same variables"),
+          show=show_parts("no kernels asked for"), remedy="export the same variables"),
     _rule("glibc-caps", "C library capped by {expected} against {observed}", glibc_caps, expected=Level.CURVE,
           remedy="unset GLIBC_TUNABLES", effect="exp, log and sin of the C library round otherwise",
           source=("glibc manual, Hardware Capability Tunables",)),

@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Callable
 
 from ..acting import UNUSED, any_imported, in_process, present, variable
 from ..levels import Level, SetBy
-from ..reading import Facts
-from ..rule import PROGRAM_QUESTIONS, AnyRule, Condition, Distinction, Fails, Projection
+from ..reading import Facts, Missing
+from ..rule import (
+    PROGRAM_QUESTIONS,
+    AnyRule,
+    Condition,
+    Distinction,
+    Fails,
+    Parts,
+    Projection,
+    show_parts,
+    show_value,
+)
 from ..versions import older, prefix
 
 #: libraries that only allocate memory or count; preloading them changes no result without MKL under NumPy.
@@ -16,8 +26,16 @@ _HARMLESS_PRELOADS = ("tcmalloc", "jemalloc", "mimalloc", "libiomp5", "libomp", 
 
 def python_minor(facts: Facts) -> Any:
     """Implementation and minor version; a patch release does not act."""
-    version, implementation = facts.read_all("python.version", "python.implementation")
-    return f"{implementation} {prefix(version, 2)}"
+    read: dict[str, Any] = {}
+    lacking: dict[str, str] = {}
+    for path in ("python.implementation", "python.version"):
+        try:
+            read[path] = facts.read(path)
+        except Missing as missing:
+            lacking.update(missing.facts)
+    if "python.version" in read:
+        read["python.version"] = prefix(read["python.version"], 2)
+    return Parts(read, lacking)
 
 
 #: frameworks whose arrays a program computes with; without them it is pure Python.
@@ -73,11 +91,11 @@ def random_hashes(facts: Facts) -> Fails | None:
 
 
 def _rule(rule_id: str, cause: str, why: str, project: Projection, *, guaranteed: Level, expected: Level, effect: str,
-          remedy: str, source: tuple[str, ...], subsumes: tuple[str, ...] = (), set_by: SetBy = SetBy.MACHINE
-          ) -> Distinction:
+          remedy: str, source: tuple[str, ...], subsumes: tuple[str, ...] = (), set_by: SetBy = SetBy.MACHINE,
+          show: Callable[[Any], str] = show_value) -> Distinction:
     return Distinction(id=rule_id, layer="python", cause=cause, set_by=set_by, guaranteed=guaranteed, expected=expected,
                        possible=Level.BITWISE, why=why, effect=effect, remedy=remedy, confidence="documented",
-                       source=source, subsumes=subsumes, project=project,
+                       source=source, subsumes=subsumes, project=project, show=show,
                        capture_how="run `repro-env capture` in the job's environment")
 
 
@@ -96,7 +114,7 @@ RULES: tuple[AnyRule, ...] = (
           remedy="use Python versions on one side of 3.12, or math.fsum()",
           source=("Python 3.12 release notes: sum()", "measured: Python 3.8 and 3.11 agree, 3.12 differs")),
     _rule("python-minor", "python", "Python {expected} against {observed}", python_minor,
-          guaranteed=Level.STATISTICAL, expected=Level.BITWISE,
+          guaranteed=Level.STATISTICAL, expected=Level.BITWISE, show=show_parts("none", " "),
           effect="sums, sets and the random module of pure Python may differ; array code does not",
           remedy="use the same Python minor version",
           source=("measured: array code gave equal bits on three Pythons", "Python 3.12 release notes: sum()")),

@@ -14,7 +14,7 @@ from ...fingerprint.facts import is_unread
 from ..acting import DEVICES, UNUSED, all_hold, devices, in_process, on_gpu, using, variable
 from ..levels import Level, SetBy
 from ..reading import Facts, Missing
-from ..rule import AnyRule, Distinction, Projection
+from ..rule import AnyRule, Distinction, Parts, Projection, show_parts, show_value
 from ..versions import local_label, older
 
 #: first compute capability with TF32 (and bfloat16) matrix units.
@@ -155,9 +155,14 @@ def by_variables(facts: Facts) -> Any:
     """What variables force, seen from outside: in the process the switches and their effect are read."""
     if in_process(facts):
         return UNUSED
-    below = variable(facts, "NVIDIA_TF32_OVERRIDE") == "0"
-    above = variable(facts, "TORCH_ALLOW_TF32_CUBLAS_OVERRIDE") == "1"
-    return "TF32 off everywhere" if below else "TF32 products on" if above else "nothing"
+    below, above = "NVIDIA_TF32_OVERRIDE", "TORCH_ALLOW_TF32_CUBLAS_OVERRIDE"
+    if variable(facts, below) == "0":
+        return Parts({below: "TF32 off everywhere"})
+    try:
+        on = variable(facts, above) == "1"
+    except Missing as missing:
+        return Parts({below: None}, missing.facts)
+    return Parts({above: "TF32 products on" if on else None})
 
 
 @on_gpu
@@ -169,37 +174,42 @@ def undocumented(facts: Facts) -> Any:
 
 def _rule(rule_id: str, why: str, project: Projection, *, remedy: str, expected: Level = Level.STATISTICAL,
           effect: str = "about 1e-3 relative a product", source: tuple[str, ...] = (_PAPER,),
-          confidence: str = "documented", subsumes: tuple[str, ...] = ()) -> Distinction:
+          confidence: str = "documented", subsumes: tuple[str, ...] = (), gathers: tuple[str, ...] = (),
+          show: Callable[[Any], str] = show_value) -> Distinction:
     return Distinction(
         id=rule_id, layer="precision", cause="precision_mode", set_by=SetBy.PROGRAM, guaranteed=Level.STATISTICAL,
         expected=expected, possible=Level.BITWISE, why=why, effect=effect, remedy=remedy, confidence=confidence,
-        source=source, subsumes=subsumes, project=project)
+        source=source, subsumes=subsumes, gathers=gathers, project=project, show=show)
 
 
 _MEASURED = "measured: five ways to ask torch 2.13 for TF32 give one state"
-_SET = "set torch.backends.cuda.matmul.allow_tf32 and torch.backends.cudnn.allow_tf32 the same on both sides"
+#: a device without TF32 cannot be given it, so the way that always leads to one arithmetic is to do without.
+_OFF = ("turn TF32 off on the side that has it: torch.backends.cuda.matmul.allow_tf32 = False and "
+        "torch.backends.cudnn.allow_tf32 = False")
+_OFF_LAYERS = "turn TF32 off on the side that has it: torch.backends.cudnn.allow_tf32 = False"
 _UNSET = "set NVIDIA_TF32_OVERRIDE and TORCH_ALLOW_TF32_CUBLAS_OVERRIDE the same on both sides, or unset them"
 
 RULES: tuple[AnyRule, ...] = (
     _rule("tf32-matmul", "matrix products in {expected} against {observed}", resolved(products_asked),
-          remedy="call torch.set_float32_matmul_precision('highest') on both sides, or 'high' on both",
-          source=(_PAPER, "pytorch issues 84334, 67384", _MEASURED), subsumes=("default-precision",)),
+          remedy=_OFF, source=(_PAPER, "pytorch issues 84334, 67384", _MEASURED), subsumes=("default-precision",),
+          gathers=("tf32-conv", "tf32-rnn", "tf32-cudnn")),
     _rule("tf32-conv", "convolutions in {expected} against {observed}", resolved(layer_asked(_LAYERS[0])),
-          remedy="set torch.backends.cudnn.allow_tf32 the same on both sides, or conv.fp32_precision where it exists",
-          source=(_PAPER, _MEASURED), subsumes=("tf32-cudnn", "default-precision")),
+          remedy=_OFF_LAYERS, source=(_PAPER, _MEASURED), subsumes=("tf32-cudnn", "default-precision"),
+          gathers=("tf32-rnn",)),
     _rule("tf32-rnn", "recurrent layers in {expected} against {observed}", resolved(layer_asked(_LAYERS[1])),
-          remedy="set torch.backends.cudnn.allow_tf32 the same on both sides, or rnn.fp32_precision where it exists",
-          source=(_PAPER, _MEASURED), subsumes=("tf32-cudnn", "default-precision")),
+          remedy=_OFF_LAYERS, source=(_PAPER, _MEASURED), subsumes=("tf32-cudnn", "default-precision")),
     _rule("tf32-cudnn", "convolutions and recurrent layers in {expected} against {observed} "
-          "(torch.backends.cudnn.allow_tf32)", resolved(layers_asked), remedy=_SET, subsumes=("default-precision",)),
+          "(torch.backends.cudnn.allow_tf32)", resolved(layers_asked), remedy=_OFF_LAYERS,
+          subsumes=("default-precision",)),
     _rule("tf32-override", "variables force: {expected} against {observed}", by_variables, remedy=_UNSET,
+          show=show_parts("nothing"),
           source=("NVIDIA cuBLAS documentation, NVIDIA_TF32_OVERRIDE", "pytorch pull request 77114"),
           subsumes=("default-precision",)),
     _rule("tf32-override-value", "NVIDIA_TF32_OVERRIDE {expected} against {observed}", undocumented,
           remedy="unset NVIDIA_TF32_OVERRIDE on both sides", expected=Level.BITWISE, confidence="observed",
           effect="only 0 is explained by NVIDIA; another value may turn TF32 on where switches forbid it",
           source=("NVIDIA cuBLAS documentation, NVIDIA_TF32_OVERRIDE", "tokenspeed pull request 35")),
-    _rule("default-precision", "by default {expected} against {observed}", default_precision, remedy=_SET,
+    _rule("default-precision", "by default {expected} against {observed}", default_precision, remedy=_OFF,
           source=(_PAPER, "PyTorch 1.12 release notes: TF32 products off by default",
                   "pytorch issues 53635, 78275", "transformers issue 16588",
                   "MONAI documentation, precision: NVIDIA's containers set TORCH_ALLOW_TF32_CUBLAS_OVERRIDE")),

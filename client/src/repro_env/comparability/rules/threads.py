@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Callable
 
 from ...fingerprint.facts import is_captured
 from ..acting import (
@@ -15,12 +15,13 @@ from ..acting import (
     inner,
     on_cpu,
     present,
+    settings,
     using,
     variable,
 )
 from ..levels import Level, SetBy
 from ..reading import Facts, Missing
-from ..rule import AnyRule, Condition, Distinction, Fails, Projection
+from ..rule import AnyRule, Condition, Distinction, Fails, Projection, show_parts, show_value
 from .libraries import not_loaded
 
 #: what a sparse list of pools does not say.
@@ -93,6 +94,8 @@ def _torch_on_openblas(facts: Facts) -> bool:
 @using("scikit_learn")
 def openmp_threads(facts: Facts) -> Any:
     """Threads of the OpenMP runtime, which scikit-learn's own loops use; of each where several are loaded."""
+    if not in_process(facts) and facts.read("frameworks.scikit_learn") is None:
+        return UNUSED
     several = facts.look("threads.openmp_pools")
     if not facts.known("threads.openmp") and is_captured(several) and len(set(several.values())) > 1:
         return [f"{name} {count}" for name, count in sorted(several.items())]
@@ -165,8 +168,7 @@ def asked_threads(facts: Facts) -> Any:
     """Numbers of threads that variables ask for, where nobody saw the process; in it the effective ones are read."""
     if in_process(facts):
         return UNUSED
-    asked = [f"{name}={value}" for name in ASKED if (value := variable(facts, name)) is not None]
-    return asked or "no number asked for"
+    return settings(facts, ASKED)
 
 
 _SET = "set the same number of threads: OMP_NUM_THREADS, or torch.set_num_threads()"
@@ -175,17 +177,17 @@ _MEASURED = ("measured: convolution, attention and reductions change with 1 agai
 
 
 def _rule(rule_id: str, why: str, project: Projection, *, expected: Level, remedy: str, effect: str = _SUMS,
-          cause: str = "thread_count", subsumes: tuple[str, ...] = (), source: tuple[str, ...] = _MEASURED
-          ) -> Distinction:
+          cause: str = "thread_count", subsumes: tuple[str, ...] = (), source: tuple[str, ...] = _MEASURED,
+          show: Callable[[Any], str] = show_value) -> Distinction:
     return Distinction(id=rule_id, layer="threads", cause=cause, set_by=SetBy.PROGRAM, guaranteed=Level.CURVE,
                        expected=expected, possible=Level.BITWISE, why=why, effect=effect, remedy=remedy,
-                       confidence="proven", source=source, subsumes=subsumes, project=project)
+                       confidence="proven", source=source, subsumes=subsumes, project=project, show=show)
 
 
 _BLAS = "set the same number of threads: OPENBLAS_NUM_THREADS or MKL_NUM_THREADS, or threadpoolctl"
 
 RULES: tuple[AnyRule, ...] = (
-    _rule("torch-threads", "{expected} torch threads against {observed}", torch_threads, expected=Level.CURVE,
+    _rule("torch-threads", "{expected} threads against {observed}", torch_threads, expected=Level.CURVE,
           remedy=_SET, subsumes=("torch-host-threads", "openmp-threads", "mkl-threads", "blas-threads-host")),
     _rule("blas-threads", "BLAS threads: {expected} against {observed}", acting_pools("threads"),
           expected=Level.CURVE, remedy=_BLAS, subsumes=("blas-threads-host", "openmp-threads"),
@@ -198,8 +200,8 @@ RULES: tuple[AnyRule, ...] = (
     _rule("mkl-threads", "{expected} MKL threads against {observed}", mkl_threads, expected=Level.BITWISE,
           remedy="export the same MKL_NUM_THREADS",
           source=("Intel oneMKL documentation, Conditional Numerical Reproducibility",)),
-    _rule("torch-host-threads", "{expected} torch threads on the host against {observed}", torch_host_threads,
-          expected=Level.BITWISE, remedy=_SET, effect="seen only in what the host computes"),
+    _rule("torch-host-threads", "{expected} threads on the host against {observed}", torch_host_threads,
+          expected=Level.BITWISE, remedy=_SET, effect="seen only in what the host computes", subsumes=("mkl-threads",)),
     _rule("blas-threads-host", "BLAS threads: {expected} against {observed}", pools("threads"),
           expected=Level.BITWISE, remedy=_BLAS, effect="seen only where NumPy computes"),
     Condition(
@@ -228,5 +230,6 @@ RULES: tuple[AnyRule, ...] = (
         source=("measured: equal only with address randomisation off or another allocator",
                 "Intel oneMKL documentation, Reproducibility Conditions: alignment")),
     _rule("thread-variables", "threads asked for: {expected} against {observed}", asked_threads, expected=Level.CURVE,
-          remedy="export the same numbers", source=("OpenMP specification, environment variables",)),
+          show=show_parts("no number asked for"), remedy="export the same numbers",
+          source=("OpenMP specification, environment variables",)),
 )

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from typing import Any, Callable, NamedTuple
 
-from ..acting import UNUSED, in_process, on_gpu, using, using_any, variable
+from ..acting import UNUSED, in_process, on_gpu, using, using_any
+from ..acting import settings as set_to
 from ..levels import Level, SetBy
 from ..reading import Facts
-from ..rule import AnyRule, Distinction, Projection
+from ..rule import AnyRule, Distinction, Projection, show_parts
 
 
 def on_rocm(project: Projection) -> Projection:
@@ -117,9 +118,7 @@ def settings(family: Family) -> Projection:
     """Project a family to its variables that are set to something that acts."""
     @family.limit
     def project(facts: Facts) -> Any:
-        found = [(name, variable(facts, name)) for name in family.names]
-        return [f"{name}={value}" for name, value in found
-                if value is not None and value.lower() not in family.off] or "the default"
+        return set_to(facts, family.names, family.off)
     return project
 
 
@@ -129,7 +128,8 @@ RULES: tuple[AnyRule, ...] = tuple(
         expected=family.expected, possible=Level.BITWISE, why=f"{family.title}: {{expected}} against {{observed}}",
         effect=family.effect, remedy=f"set {' and '.join(family.names[:2])} the same on both sides"
         if len(family.names) <= 2 else f"set the same variables on both sides: {', '.join(family.names)}",
-        confidence="documented", source=(family.source,), project=settings(family))
+        confidence="documented", source=(family.source,), project=settings(family),
+        show=show_parts("the default"))
     for family in FAMILIES)
 #: every variable that acts through a rule here.
 JUDGED = frozenset((*(name for family in FAMILIES for name in family.names), "XLA_FLAGS"))
