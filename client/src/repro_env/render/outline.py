@@ -165,11 +165,22 @@ def _folded(reason: Reason, reasons: tuple[Reason, ...]) -> tuple[tuple[str, str
     while pending:
         fresh = [other for other in reasons if other.implied_by in implied and other.rule not in implied]
         implied.update(other.rule for other in fresh)
-        found += [brief(other.why, other.expected, other.observed) for other in fresh]
+        found += [brief(other.why, other.expected, other.observed) for other in fresh
+                  if not _spelled_out(reason, other)]
         pending = bool(fresh)
     same = brief(reason.why, reason.expected, reason.observed)
     others = [why for why in dict.fromkeys(found) if why != same]
     return (("so also", listed(others, MAX_FOLDED, "; ")),) if others else ()
+
+
+#: causes of which a lesser reason may say the value of its root again, in full or of a part.
+_TOLD_ONCE = frozenset(("torch_version", "framework_version", "thread_count"))
+
+
+def _spelled_out(root: Reason, other: Reason) -> bool:
+    """Tell whether ``other`` says again what ``root`` says: torch 2.3.1 against 2.5.1 under torch 2.3 against 2.5."""
+    return (root.cause == other.cause and root.cause in _TOLD_ONCE and other.expected.startswith(root.expected)
+            and other.observed.startswith(root.observed))
 
 
 def _more_differences(main: list[Reason]) -> Section:

@@ -12,6 +12,7 @@ from tests.client.comparability.planted.planting import DEVICES, NCCL, OLD, ROCM
 #: in the process what is loaded stands for what is installed.
 FROM_OUTSIDE = frozenset(f"{kind.name.replace('_', '-')}-installed" for kind in KINDS if kind.one_form)
 CU124 = framework("2.5.1+cu124", cuda_build="12.4", arch_list=["sm_80", "sm_90"])
+V100_TORCH = framework("2.10.0+cu128", cuda_build="12.8", arch_list=["sm_70", "sm_80"])
 MI300X = {**h100(), "vendor": "amd", "name": "AMD Instinct MI300X", "compute_capability": None, "gfx_target": "gfx942",
           "sm_count": 304, "form_factor": "OAM"}
 RX7900 = {**MI300X, "name": "AMD Radeon RX 7900 XTX", "gfx_target": "gfx1100", "sm_count": 48, "form_factor": None}
@@ -29,6 +30,10 @@ PLANTED: dict[str, Planted] = {
     "cublas-wrong": gpu("libraries.cublas.loaded", "12.4.5", "12.1.3"),
     "arch-not-in-build": gpu("frameworks.torch.arch_list", [*OLD, "sm_90"], OLD),
     "cuda-older-than-gpu": gpu("frameworks.torch.cuda_build", "12.4", "11.3"),
+    "gpu-older-than-build": gpu("frameworks.torch", V100_TORCH, {**V100_TORCH, "version": "2.11.0+cu128"}, **{
+        DEVICES: cards(name="Tesla V100", compute_capability="7.0", sm_count=80)}),
+    "autocast-architecture": gpu(DEVICES, cards(), A100, **{
+        "precision.autocast": "bfloat16", "precision.allow_tf32_matmul": None, "random.largest_cuda_draw": 1000}),
     "backend-maturity": cpu("frameworks.backend", "cpu", "mps"),
     "backend": gpu("frameworks.backend", "cuda", "xpu"),
     "gpu-vendor": Planted("h100", {}, AMD),

@@ -61,6 +61,7 @@ PLANTED: dict[str, Planted] = {
     "torch-label": cpu("frameworks.torch.version", "2.13.0+cpu", "2.13.0+nv24.5"),
     "torch-revision": cpu("frameworks.torch.revision", "a" * 40, "b" * 40),
     "torch-major": cpu("frameworks.torch.version", "1.13.1", "2.0.1"),
+    "torch-variant": cpu("frameworks.torch", framework("2.13.0+cpu"), framework("2.13.0+cu126", cuda_build="12.6")),
     "torch-minor-gpu": gpu("frameworks.torch.version", "2.6.0", "2.7.0"),
     "torch-minor": cpu("frameworks.torch.version", "2.13.0+cpu", "2.14.0+cpu"),
     "torch-release": cpu("frameworks.torch.version", "2.14.0+cpu", "2.14.1+cpu"),

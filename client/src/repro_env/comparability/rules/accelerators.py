@@ -6,7 +6,19 @@ import re
 from typing import Any
 
 from ...fingerprint.facts import is_unread
-from ..acting import DEVICES, MAKERS, RDNA, RDNA_THREADS, Acting, devices, in_process, of_devices, on_gpu, using
+from ..acting import (
+    DEVICES,
+    MAKERS,
+    RDNA,
+    RDNA_THREADS,
+    UNUSED,
+    Acting,
+    devices,
+    in_process,
+    of_devices,
+    on_gpu,
+    using,
+)
 from ..devices import architecture as architecture_of
 from ..levels import Level, SetBy
 from ..reading import Facts, Missing
@@ -73,9 +85,26 @@ def architecture(facts: Facts) -> Any:
 
 
 @on_gpu
+def architecture_of_autocast(facts: Facts) -> Any:
+    """Architecture, where the program is stated to compute under autocast: what float32 does by default is no root."""
+    return architecture(facts) if facts.read("precision.autocast") else UNUSED
+
+
+@on_gpu
 def sm_counts(facts: Facts) -> Any:
-    """SM counts of the devices."""
-    return of_devices(facts, units)
+    """SM counts of the devices, or compute units, each by its maker's word."""
+    return of_devices(facts, sized)
+
+
+def sized(device: Acting) -> str | None:
+    """Return the number of units with the maker's word for them; ``None`` where it cannot be told."""
+    count = units(device)
+    word = _UNITS.get(device.vendor or "", "compute units" if device.gfx_target else "SMs")
+    return None if count is None else f"{count} {word}"
+
+
+#: maker -> what it calls the units of a device.
+_UNITS = {"nvidia": "SMs", "amd": "compute units", "apple": "GPU cores", "intel": "compute units"}
 
 
 @on_gpu
@@ -236,11 +265,12 @@ BACKENDS: tuple[AnyRule, ...] = (
     Distinction(
         id="gpu-vendor", layer="accelerators", cause="backend",
         guaranteed=Level.STATISTICAL, expected=Level.STATISTICAL, possible=Level.BITWISE,
-        why="accelerators of {expected} against {observed}",
-        effect="other kernels and libraries throughout", remedy="run both on devices of one vendor",
+        why="accelerator: {expected} against {observed}",
+        effect="other kernels and libraries throughout",
+        remedy="run both on devices of one maker, or both on the processor",
         confidence="documented", source=("PyTorch documentation, Reproducibility",),
-        subsumes=("gpu-architecture", "gpu-model", "gpu-sm-count", "rng-launch-geometry"), project=vendor,
-        show=show_written),
+        subsumes=("gpu-architecture", "gpu-model", "gpu-sm-count", "rng-launch-geometry", "default-precision",
+                  "torch-accelerator", "cuda-build"), project=vendor, show=show_written),
 )
 
 RULES: tuple[AnyRule, ...] = (
@@ -262,7 +292,16 @@ RULES: tuple[AnyRule, ...] = (
         effect="other kernels, tiles and matrix units: about 1e-6 relative in float32, 1e-3 in half precision",
         remedy="use the same GPU model; else compare over several seeds",
         confidence="documented", source=(_CUDNN, _CUBLAS, "arXiv:2512.07004"),
-        subsumes=("gpu-model", "gpu-sm-count"), project=architecture, show=show_architectures),
+        subsumes=("autocast-architecture", "gpu-model", "gpu-sm-count"), project=architecture,
+        show=show_architectures),
+    Distinction(
+        id="autocast-architecture", layer="accelerators", cause="gpu_architecture", set_by=SetBy.PROGRAM,
+        guaranteed=Level.STATISTICAL, expected=Level.STATISTICAL, possible=Level.BITWISE,
+        why="autocast on GPU architecture {expected} against {observed}",
+        effect="half-precision products run in other matrix units, or in none",
+        remedy="use the same GPU model; else compare over several seeds", confidence="documented",
+        source=(_CUBLAS, "PyTorch documentation, Automatic Mixed Precision"), subsumes=("default-precision",),
+        project=architecture_of_autocast, show=show_architectures),
     Condition(
         id="mixed-devices", layer="accelerators", cause="gpu_model",
         guaranteed=Level.STATISTICAL, expected=Level.BITWISE, possible=Level.BITWISE,
@@ -282,8 +321,8 @@ RULES: tuple[AnyRule, ...] = (
     Distinction(
         id="gpu-sm-count", layer="accelerators", cause="gpu_model",
         guaranteed=Level.CURVE, expected=Level.CURVE, possible=Level.BITWISE,
-        why="{expected} SMs against {observed}",
-        effect="cuBLAS and cuDNN split work by SM count, so sums add in another order",
+        why="{expected} against {observed}",
+        effect="libraries split work by the number of SMs or compute units, so sums add in another order",
         remedy="use the same GPU model and form factor",
         confidence="documented", source=(_CUBLAS,), subsumes=("gpu-model",), project=sm_counts),
     Distinction(

@@ -4,7 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..acting import HEAVY, UNUSED, by_heavy_framework, imported, in_process, of_devices, on_gpu, present, using
+from ..acting import (
+    HEAVY,
+    UNUSED,
+    by_heavy_framework,
+    imported,
+    in_process,
+    of_devices,
+    on_gpu,
+    present,
+    using,
+    with_accelerator,
+)
 from ..levels import Level, SetBy
 from ..reading import Facts, Missing
 from ..rule import AnyRule, Distinction, Fallback, Projection
@@ -59,11 +70,13 @@ def jax_series(facts: Facts) -> Any:
 
 @using("torch")
 def torch_minor_on_gpu(facts: Facts) -> Any:
-    """Minor torch version of a side that computed on an accelerator, or was seen from outside."""
+    """Minor torch version of a side that computed on an accelerator or, seen from outside, is no build for the CPU."""
     if in_process(facts) and facts.read("frameworks.backend") == "cpu":
         return UNUSED
     value = stated(facts, "torch", 2)
-    return UNUSED if value is None else prefix(value, 2)
+    if value is None or (not in_process(facts) and local_label(value) == "cpu"):
+        return UNUSED
+    return prefix(value, 2)
 
 
 @using("torch")
@@ -98,14 +111,16 @@ def torch_build(facts: Facts) -> Any:
     return present(facts.read("frameworks.torch.build"))
 
 
-@on_gpu
 @using("torch")
-def torch_accelerator(facts: Facts) -> Any:
-    """What the build can compute on beside the processor."""
+def torch_variant(facts: Facts) -> Any:
+    """What the build was made for, whatever the machine has."""
     if facts.read("frameworks.torch") is None:
         return UNUSED
     cuda, rocm = facts.read_all("frameworks.torch.cuda_build", "frameworks.torch.rocm_build")
     return "CUDA" if cuda else "ROCm" if rocm else "the processor alone"
+
+
+torch_accelerator = with_accelerator(torch_variant)
 
 
 def main_framework_of(facts: Facts) -> Any:
@@ -178,8 +193,14 @@ BUILDS: tuple[AnyRule, ...] = (
           effect="other kernels, defaults and random numbers", source=("definition of the stack",)),
     _rule("torch-accelerator", "build_variant", "torch built for {expected} against {observed}", torch_accelerator,
           guaranteed=Level.STATISTICAL, expected=Level.STATISTICAL, set_by=SetBy.PROGRAM,
-          remedy="install torch from the same index, for the same kind of device",
-          effect="one of them computes on the processor, whatever the machine has",
+          remedy="install the build of torch for the same kind of device on both sides",
+          effect="other kernels; a build without code for the device computes on the processor",
+          source=("PyTorch documentation, installation",),
+          subsumes=("torch-variant", "torch-build-flags", "cuda-build")),
+    _rule("torch-variant", "build_variant", "torch built for {expected} against {observed}", torch_variant,
+          guaranteed=Level.STATISTICAL, expected=Level.CURVE, set_by=SetBy.PROGRAM,
+          remedy="install the same build of torch on both sides",
+          effect="on the processor one version number, compiled apart and with other libraries linked in",
           source=("PyTorch documentation, installation",), subsumes=("torch-build-flags", "cuda-build")),
     _rule("torch-build", "build_variant", "torch from {expected} against {observed}", torch_build,
           guaranteed=Level.STATISTICAL, expected=Level.CURVE, confidence="observed",
@@ -208,10 +229,10 @@ RULES: tuple[AnyRule, ...] = (
           effect="many defaults and kernels changed", source=(_NOTES, "pytorch issue 105837"),
           subsumes=("torch-minor-gpu", "torch-minor", "torch-release", "torch-defaults", "default-attention",
                     "torch-revision", "torch-build-flags")),
-    _rule("torch-minor-gpu", "torch_version", "torch {expected} against {observed} on an accelerator",
-          torch_minor_on_gpu, guaranteed=Level.STATISTICAL, expected=Level.STATISTICAL, set_by=SetBy.PROGRAM,
-          remedy=_SAME_TORCH,
-          effect="other kernels, other routes to cuBLAS and cuDNN, sometimes other defaults", confidence="observed",
+    _rule("torch-minor-gpu", "torch_version", "torch {expected} against {observed}", torch_minor_on_gpu,
+          guaranteed=Level.STATISTICAL, expected=Level.STATISTICAL, set_by=SetBy.PROGRAM,
+          remedy=_SAME_TORCH, confidence="observed",
+          effect="on an accelerator other kernels and other ways to choose them, sometimes other defaults",
           source=(_NOTES, "pytorch issues 181737, 28197"),
           subsumes=("torch-minor", "torch-release", "torch-defaults", "default-attention", "torch-revision",
                     "torch-build-flags")),

@@ -263,7 +263,8 @@ RULES: tuple[AnyRule, ...] = (
     Distinction(
         id="cuda-build", layer="libraries", cause="build_variant", guaranteed=Level.STATISTICAL,
         expected=Level.CURVE, possible=Level.BITWISE, why="torch built with {expected} against {observed}",
-        effect="another set of cuBLAS and cuDNN kernels", remedy="install the torch build for the same CUDA version",
+        effect="another set of the maker's kernels: cuBLAS and cuDNN, or rocBLAS and MIOpen",
+        remedy="install the torch build for the same version of CUDA or ROCm",
         confidence="documented", source=("PyTorch documentation, Reproducibility", "NVIDIA cuBLAS documentation"),
         subsumes=("cuda-runtime-loaded", "cuda-runtime-installed", "cublas-loaded", "cublas-installed",
                   "nvrtc-installed", "nvjitlink-installed", "cufft-installed", "cusolver-installed",
