@@ -174,7 +174,7 @@ def _folded(reason: Reason, reasons: tuple[Reason, ...]) -> tuple[tuple[str, str
 
 
 #: causes of which a lesser reason may say the value of its root again, in full or of a part.
-_TOLD_ONCE = frozenset(("torch_version", "framework_version", "thread_count"))
+_TOLD_ONCE = frozenset(("torch_version", "framework_version"))
 
 
 def _spelled_out(root: Reason, other: Reason) -> bool:
@@ -240,7 +240,8 @@ def _not_covered(items: list[Assumption]) -> Section:
     """Count by layer what nobody saw from outside and what lowers nothing there."""
     layers = sorted(grouped(items, lambda item: item.layer), key=lambda group: -len(group[1]))
     named = listed([f"{layer} {len(of_layer)}" for layer, of_layer in layers], MAX_LAYERS)
-    how = [("to cover", how) for how, _ in grouped(items, lambda item: item.capture_how)[:1]]
+    ways = sorted(grouped(items, lambda item: item.capture_how), key=lambda way: -len(way[1]))
+    how = [("to cover", how) for how, _ in ways[:1]]
     point = Point(f"what the program itself sets ({count(len(items), 'check')}: {named})", tuple(how))
     return Section("Not covered by this verdict", (point,) if items else ())
 
