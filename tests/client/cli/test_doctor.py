@@ -45,7 +45,7 @@ def test_a_sound_document_is_told_so(repro_env: Run, folder: Path) -> None:
 
 
 def test_findings_that_only_move_numbers_exit_with_0(repro_env: Run, folder: Path) -> None:
-    document = complete_document("exit", **{"source.dirty": True})
+    document = complete_document("exit", **{"source.dirty": True, "source.diff_digest": "sha256:" + "4" * 64})
     done = repro_env("doctor", put(folder, "dirty.json", document))
     assert (done.code, done.out.splitlines()[0]) == (0, "1 thing that makes numbers move.")
 

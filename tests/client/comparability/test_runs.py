@@ -145,7 +145,8 @@ def test_ranks_that_each_have_a_seed_and_arguments_of_their_own_share_an_environ
     def run(first_seed):
         return [complete_document("exit", **{
             "capture.observation_id": f"o{rank}", "capture.process.rank": rank, "capture.process.pid": 100 + rank,
-            "capture.process.world_size": 2, "layout.world_size": 2, "random.seeds": {"torch": first_seed + rank},
+            "capture.process.world_size": 2, "layout.world_size": 2,
+            "random.seeds": {"torch": first_seed + rank, "numpy": 1, "python": 1},
             "source.arguments_digest": f"sha256:{rank}" + "0" * 63}) for rank in (0, 1)]
 
     one, _ = vector_of_documents(run(42), Question.REPEAT)

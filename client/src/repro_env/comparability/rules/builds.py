@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..acting import UNUSED, all_hold, in_process, inner, present, using
+from ..acting import UNUSED, all_hold, imported, in_process, inner, present, using
 from ..bystanders import stands_by
 from ..levels import Level, SetBy
 from ..reading import Facts, Missing
@@ -96,6 +96,7 @@ def untold_packages(facts: Facts) -> Fails | None:
 def compiler_untold(facts: Facts) -> Fails | None:
     """Fail where Inductor had kernels made by the host's C++ compiler, of which nothing was read."""
     untold = all_hold(facts, (lambda side: side.read("frameworks.backend") == "cpu",
+                              lambda side: imported(side, "torch") if in_process(side) else True,
                               lambda side: side.read("determinism.inductor") is not None,
                               lambda side: "compiler" not in (side.read("declared.values") or {})))
     return Fails("kernels were made by a C++ compiler that was not read") if untold else None
