@@ -227,24 +227,17 @@ def variable(facts: Facts, name: str) -> str | None:
 
 
 def settings(facts: Facts, names: Iterable[str], off: tuple[str, ...] = ()) -> Parts:
-    """Return the variables of one effect, each as ``NAME=value`` where it is set to something that is not ``off``.
-
-    Raise ``Missing`` where none of the variables was read.
-    """
-    told = facts.read("variables.values")
-    values: dict[str, Any] = dict.fromkeys(names) if told is None else told
+    """Return the variables of one effect, each as ``NAME=value`` where it is set to something that is not ``off``."""
     read: dict[str, Any] = {}
-    lacking = {}
+    lacking: dict[str, str] = {}
     for name in names:
-        value = values.get(name, _NOT_RECORDED)
-        if is_unread(value):
-            lacking[f"variables.values.{name}"] = value["unread"]
+        try:
+            value = facts.variable(name)
+        except Missing as missing:
+            lacking.update(missing.facts)
         else:
             read[name] = f"{name}={value}" if value and value.lower() not in off else None
     return Parts(read, lacking)
-
-
-_NOT_RECORDED = {"unread": "not-recorded"}
 
 
 def inner(value: Any, path: str) -> Any:
