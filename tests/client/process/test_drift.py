@@ -74,10 +74,10 @@ def test_readings_become_sections_of_stack_and_program() -> None:
 
 def test_a_warning_of_the_service_fits_one_line_of_a_log() -> None:
     warning = {"kind": "baseline", "baseline": "run-a", "headline": "Comparable as curves: 4 threads against 8.",
-               "first_reason": "4 threads against 8", "remedy": "set the same number of threads"}
+               "first_reason": "4 torch threads against 8", "remedy": "set the same number of threads"}
 
     assert keeping.warning_text(warning) == (
-        "warning: against baseline run-a: Comparable as curves: 4 threads against 8; 4 threads against 8; "
+        "warning: against baseline run-a: Comparable as curves: 4 threads against 8; 4 torch threads against 8; "
         "set the same number of threads")
     assert keeping.warning_text({**warning, "first_reason": None, "remedy": None}).endswith("4 threads against 8")
 
