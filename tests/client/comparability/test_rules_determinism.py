@@ -128,12 +128,12 @@ class TestCompiled:
 
     def test_eager_against_compiled_is_another_way_of_computing(self) -> None:
         verdict = both({}, {"determinism.inductor": {"fallback_random": "false"}}, machine="cpu")
-        assert rules_in(verdict) == {"inductor-used"}
+        assert rules_in(verdict) == {"inductor-used", "compiler-untold"}
         assert (verdict.expected, verdict.guaranteed) == (Level.CURVE, Level.STATISTICAL)
 
     @pytest.mark.parametrize("setting", ["fallback_random", "align_random_eager"])
     def test_settings_that_align_random_numbers_are_told(self, setting: str) -> None:
         verdict = both({"determinism.inductor": {setting: "true"}}, {"determinism.inductor": {setting: "false"}},
                        machine="cpu")
-        assert rules_in(verdict) == {"inductor-random"}
+        assert rules_in(verdict) == {"inductor-random", "compiler-untold"}
         assert verdict.expected is Level.STATISTICAL

@@ -7,8 +7,8 @@ from documents import framework
 from tests.client.comparability.planted.planting import JAX, NUMPY_ONLY, TENSORFLOW, Planted, cpu, gpu
 
 #: rules that the process replaces by what it reads itself.
-FROM_OUTSIDE = frozenset(("tf32-override", "jax-default-prng", "jax-default-precision", "jax-platforms",
-                          "default-attention", "jax-precision", "tensorflow-variables"))
+FROM_OUTSIDE = frozenset(("torch-variant", "tf32-override", "jax-default-prng", "jax-default-precision",
+                          "jax-platforms", "default-attention", "jax-precision", "tensorflow-variables"))
 #: strict mode on AMD with the attention of Composable Kernel.
 CK = {"frameworks.backend": "rocm", "variables.values.TORCH_ROCM_FA_PREFER_CK": "1"}
 #: settings of compiled code: with kernels chosen by timing, and as they are by default.

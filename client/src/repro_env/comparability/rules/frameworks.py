@@ -123,6 +123,11 @@ def torch_variant(facts: Facts) -> Any:
 torch_accelerator = with_accelerator(torch_variant)
 
 
+def torch_variant_outside(facts: Facts) -> Any:
+    """The same of a side seen from outside; a process shows what it loaded and where it computed."""
+    return UNUSED if in_process(facts) else torch_variant(facts)
+
+
 def main_framework_of(facts: Facts) -> Any:
     """The framework that programs of this environment compute with; a process that imported none does not say."""
     if not by_heavy_framework(facts):
@@ -197,11 +202,12 @@ BUILDS: tuple[AnyRule, ...] = (
           effect="other kernels; a build without code for the device computes on the processor",
           source=("PyTorch documentation, installation",),
           subsumes=("torch-variant", "torch-build-flags", "cuda-build")),
-    _rule("torch-variant", "build_variant", "torch built for {expected} against {observed}", torch_variant,
-          guaranteed=Level.STATISTICAL, expected=Level.CURVE, set_by=SetBy.PROGRAM,
-          remedy="install the same build of torch on both sides",
-          effect="on the processor one version number, compiled apart and with other libraries linked in",
-          source=("PyTorch documentation, installation",), subsumes=("torch-build-flags", "cuda-build")),
+    _rule("torch-variant", "build_variant", "torch built for {expected} against {observed}",
+          torch_variant_outside, guaranteed=Level.CURVE, expected=Level.BITWISE, set_by=SetBy.PROGRAM,
+          remedy="install the same build of torch on both sides", confidence="observed",
+          effect="on the processor one version number, compiled apart; equal bits were measured",
+          source=("measured: the CPU and the CUDA build of one release gave equal bits on the processor",),
+          subsumes=("torch-build-flags", "cuda-build")),
     _rule("torch-build", "build_variant", "torch from {expected} against {observed}", torch_build,
           guaranteed=Level.STATISTICAL, expected=Level.CURVE, confidence="observed",
           remedy="install torch from the same source on both sides",
