@@ -294,6 +294,16 @@ class TestKeys:
         assert len(keys) == 1
 
 
+def proven_by_raw_facts(left: Document, less: Document, right: Document, question: Question) -> bool:
+    """Tell whether saying less leaves equal raw facts on both sides, which prove what a value against them could not.
+
+    This is the one case in which less can tell more, and lies in what a fallback is (see ``strategies``).
+    """
+    whole, rest, other = (project(Facts.of(side), question) for side in (left, less, right))
+    return any(whole[rule].state in READ and rest[rule].state == FALLBACK and rest[rule].same(other[rule])
+               for rule in whole)
+
+
 class TestOnDocuments:
     """The same laws where the rules read real documents."""
 
@@ -311,9 +321,10 @@ class TestOnDocuments:
     def test_erasing_a_fact_never_raises_guaranteed_and_never_lowers_the_others(
             self, data: st.DataObject, question: Question) -> None:
         left, right = data.draw(documents())
-        codes = data.draw(erasures(left))
+        less = erase(left, data.draw(erasures(left)))
+        assume(not proven_by_raw_facts(left, less, right, question))
         before = judge(Facts.of(left), Facts.of(right), question=question)
-        after = judge(Facts.of(erase(left, codes)), Facts.of(right), question=question)
+        after = judge(Facts.of(less), Facts.of(right), question=question)
         assert after.expected >= before.expected, report(before, after)
         assert after.possible >= before.possible, report(before, after)
         if before.scope is Scope.PROCESS:
