@@ -26,7 +26,7 @@ from repro_env.comparability.policy import NO_POLICY
 from repro_env.comparability.reading import Facts
 from repro_env.comparability.rules import RULES, RULESET
 from repro_env.comparability.several import Member, several
-from repro_env.comparability.vector import Vector, class_keys, entry_of_line, from_text, project, to_text
+from repro_env.comparability.vector import Vector, class_keys, entry_of_line, from_text, lines_of, project, to_text
 from repro_env.fingerprint.validate import part_digests, validate
 
 DISTRIBUTIONS = 300
@@ -66,8 +66,9 @@ def document(**overrides: Any) -> dict[str, Any]:
 def keys_of(facts: Facts) -> list[str | None]:
     """Return what is stored of one side for a question: its vector, and its key for each scope and level."""
     vector = project(facts)
-    to_text(vector)
-    return list(class_keys(vector, CLASS_LEVELS, Scope).values())
+    lines = lines_of(vector)
+    to_text(vector, lines)
+    return list(class_keys(vector, CLASS_LEVELS, Scope, lines=lines).values())
 
 
 def many(stacks: int) -> list[tuple[Vector, Scope]]:

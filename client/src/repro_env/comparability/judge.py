@@ -65,7 +65,9 @@ def judge(expected: Facts, observed: Facts, *, question: Question = Question.COM
     scope = Scope.PROCESS if expected.scope is observed.scope is Scope.PROCESS else Scope.STACK
     verdict = judge_vectors(project(expected, question), project(observed, question), scope=scope,
                             question=question, level=level, policy=policy)
-    unjudged = program_of(project_program(expected), project_program(observed)) if question is Question.COMPARE else ()
+    unjudged: tuple[Varied, ...] = ()
+    if question is Question.COMPARE and expected.program != observed.program:
+        unjudged = program_of(project_program(expected), project_program(observed))
     return replace(verdict, ignored=ignored_differences(expected, observed), varied=(*verdict.varied, *unjudged))
 
 

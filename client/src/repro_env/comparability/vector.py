@@ -102,7 +102,13 @@ def entry(rule: AnyRule, facts: Facts) -> Entry:
 _OK, _NOT_APPLIED = Entry(OK), Entry(NOT_APPLIED)
 
 
+#: kinds of values that are kept as they stand, which most are.
+_KEPT = frozenset((str, int, bool))
+
+
 def _distinction_entry(value: Any, facts: Facts) -> Entry:
+    if value.__class__ in _KEPT:
+        return Entry(VALUE, value)
     if value is NOT_APPLICABLE:
         return _NOT_APPLIED
     if isinstance(value, Parts):
@@ -134,12 +140,23 @@ def _plain(value: Any) -> Any:
     return [_plain(item) for item in value] if isinstance(value, (list, tuple)) else value
 
 
-def to_text(vector: Vector) -> str:
+def lines_of(vector: Vector) -> dict[str, str]:
+    """Return each entry of a vector as JSON, by rule: what its text and its keys are made from."""
+    return {rule: _encoded(item) for rule, item in vector.items()}
+
+
+def _encoded(item: Entry) -> str:
+    if item.value is None and not item.lacking:
+        return f'["{item.state}",null,[]]'
+    return _ENTRY_JSON.encode(item)
+
+
+def to_text(vector: Vector, lines: dict[str, str] | None = None) -> str:
     """Return the stored form of a vector: a line a rule with its id, a tab, and its entry as JSON, sorted.
 
-    Equal vectors have equal text.
+    Equal vectors have equal text. ``lines`` are those of the vector, where the caller has them.
     """
-    return "\n".join(f"{rule}\t{_ENTRY_JSON.encode(item)}" for rule, item in sorted(vector.items()))
+    return "\n".join(f"{rule}\t{line}" for rule, line in sorted((lines or lines_of(vector)).items()))
 
 
 @lru_cache(maxsize=256)
@@ -173,11 +190,15 @@ def class_key(vector: Vector, level: Level, scope: Scope, question: Question = Q
 
 
 def class_keys(vector: Vector, levels: Iterable[Level], scopes: Iterable[Scope],
-               question: Question = Question.COMPARE, policy: Policy = NO_POLICY
-               ) -> dict[tuple[Scope, Level], str | None]:
-    """Return the keys of one side for several levels and scopes, each as ``class_key`` returns it."""
-    parts = {rule.id: _part(vector[rule.id], rule) for rule in rules_of(question)}
-    guaranteed = {rule.id: policy.guaranteed_of(rule) for rule in rules_of(question)}
+               question: Question = Question.COMPARE, policy: Policy = NO_POLICY,
+               lines: dict[str, str] | None = None) -> dict[tuple[Scope, Level], str | None]:
+    """Return the keys of one side for several levels and scopes, each as ``class_key`` returns it.
+
+    ``lines`` are those of the vector, where the caller has them.
+    """
+    parts = {rule.id: _part(vector[rule.id], rule, lines) for rule in rules_of(question)}
+    guaranteed = _GUARANTEED if policy is NO_POLICY else {
+        rule.id: policy.guaranteed_of(rule) for rule in rules_of(question)}
     keys: dict[tuple[Scope, Level], str | None] = {}
     for scope in scopes:
         covered = [rule.id for rule in keyed_rules(question, scope)]
@@ -189,11 +210,18 @@ def class_keys(vector: Vector, levels: Iterable[Level], scopes: Iterable[Scope],
     return keys
 
 
-def _part(item: Entry, rule: AnyRule) -> str | None:
+#: what each rule leaves of ``guaranteed`` where no policy says otherwise.
+_GUARANTEED = {rule.id: rule.guaranteed for rule in RULES}
+
+
+def _part(item: Entry, rule: AnyRule, lines: dict[str, str] | None) -> str | None:
     """Return what a rule adds to a key: nothing for a Condition that holds, ``None`` where there is no key."""
     if item.state in UNSETTLED:
         return None
-    return _ENTRY_JSON.encode((rule.id, item.state, item.value)) if isinstance(rule, Distinction) else ""
+    if not isinstance(rule, Distinction):
+        return ""
+    line = lines[rule.id] if lines and not item.lacking else _encoded(Entry(item.state, item.value))
+    return f"{rule.id}\t{line}"
 
 
 def keyed_rules(question: Question, scope: Scope) -> tuple[AnyRule, ...]:
