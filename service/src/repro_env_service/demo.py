@@ -245,7 +245,7 @@ def several(demo: Demo) -> None:
     for level in ("bitwise", "curve"):
         classes = [", ".join(row["members"]) for row in found["classes"] if row["level"] == level]
         demo.tell.output(f"{level:8} {' | '.join(classes) or 'no class'}")
-    apart = [row for row in found["separates"] if row["guaranteed"] != "bitwise"]
+    apart = [row for row in found["separates"] if row["guaranteed"] != "bitwise" and row["implied_by"] is None]
     for row in apart:
         demo.tell.output(f"apart by {row['rule']}: "
                          + "; ".join(f"{value} ({', '.join(names)})" for value, names in row["values"]))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -14,7 +13,6 @@ from repro_env.errors import InvalidDocument
 
 Run = Callable[..., Any]
 
-TOML = sys.version_info >= (3, 11)
 WAIVED = '[waive]\ntorch-threads = "measured to be equal"\n'
 
 
@@ -24,7 +22,6 @@ def put(folder: Path, name: str, text: str) -> str:
     return str(path)
 
 
-@pytest.mark.skipif(not TOML, reason="TOML is read from Python 3.11 on")
 @pytest.mark.parametrize("before", ["", "\n# ours\n", 'require = "curve"\n', "  "])
 def test_toml_may_begin_with_the_header_of_a_table(before: str, tmp_path: Path) -> None:
     assert dict(read(put(tmp_path, "p.toml", before + WAIVED)).waive) == {"torch-threads": "measured to be equal"}

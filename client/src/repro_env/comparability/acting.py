@@ -8,7 +8,7 @@ stack is judged as if everything in it were used. Each function gives the same a
 from __future__ import annotations
 
 from collections.abc import Iterable
-from functools import wraps
+from functools import cache, wraps
 from typing import Any, Callable, NamedTuple, Optional
 
 from ..fingerprint.facts import is_unread
@@ -186,16 +186,12 @@ def using_any(*frameworks: str) -> Callable[[Projection], Projection]:
 
 def any_imported(facts: Facts, frameworks: tuple[str, ...]) -> bool:
     """Tell whether the process imported one of ``frameworks``; one that surely was decides, whatever is unread."""
-    lacking: dict[str, str] = {}
-    for name in frameworks:
-        try:
-            if facts.read(f"frameworks.{name}") is not None and imported(facts, name):
-                return True
-        except Missing as missing:
-            lacking.update(missing.facts)
-    if lacking:
-        raise Missing(lacking)
-    return False
+    return any_holds(facts, tuple(map(_imports, frameworks)))
+
+
+@cache
+def _imports(framework: str) -> Callable[[Facts], bool]:
+    return lambda facts: facts.read(f"frameworks.{framework}") is not None and imported(facts, framework)
 
 
 HEAVY = ("torch", "jax", "tensorflow")
@@ -245,6 +241,20 @@ def inner(value: Any, path: str) -> Any:
     if is_unread(value):
         raise Missing({path: value["unread"]})
     return value
+
+
+def any_holds(facts: Facts, tests: Iterable[Callable[[Facts], bool]]) -> bool:
+    """Tell whether one of the tests holds. One that surely does decides, whatever could not be read for the others."""
+    lacking: dict[str, str] = {}
+    for test in tests:
+        try:
+            if test(facts):
+                return True
+        except Missing as missing:
+            lacking.update(missing.facts)
+    if lacking:
+        raise Missing(lacking)
+    return False
 
 
 def all_hold(facts: Facts, tests: tuple[Callable[[Facts], bool], ...]) -> bool:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import Any, Callable
 
-from ..acting import Acting, devices, imported, in_process, inner
+from ..acting import Acting, any_holds, devices, imported, in_process, inner
 from ..processors import level_of_model
 from ..reading import Facts, Missing
 from ..versions import older, prefix, release
@@ -52,21 +52,12 @@ def distribution(name: str, since: str, until: str) -> Test:
 
 def library(name: str, since: str, until: str) -> Test:
     """A numeric library of these releases: the loaded one in the process, any that is stated from outside."""
-    def test(facts: Facts) -> bool:
-        lacking: dict[str, str] = {}
-        for kind in ("loaded",) if in_process(facts) else ("loaded", "installed"):
-            path = f"libraries.{name}.{kind}"
-            if facts.look(path) == {"unread": "not-loaded"}:
-                continue
-            try:
-                if within(facts.read(path), since, until):
-                    return True
-            except Missing as missing:
-                lacking.update(missing.facts)
-        if lacking:
-            raise Missing(lacking)
-        return False
-    return test
+    def stated(kind: str) -> Test:
+        path = f"libraries.{name}.{kind}"
+        return lambda facts: (facts.look(path) != {"unread": "not-loaded"} and within(facts.read(path), since, until))
+
+    tests = (stated("loaded"), stated("installed"))
+    return lambda facts: any_holds(facts, tests[:1] if in_process(facts) else tests)
 
 
 def openblas(since: str, until: str) -> Test:
@@ -89,16 +80,7 @@ def wheel_of_numpy(since: str, until: str) -> Test:
 def either(*tests: Test) -> Test:
     """One of these tests, whatever the others lack; open where none holds and one cannot tell."""
     def test(facts: Facts) -> bool:
-        lacking: dict[str, str] = {}
-        for one in tests:
-            try:
-                if one(facts):
-                    return True
-            except Missing as missing:
-                lacking.update(missing.facts)
-        if lacking:
-            raise Missing(lacking)
-        return False
+        return any_holds(facts, tests)
     return test
 
 
